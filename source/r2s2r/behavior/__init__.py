@@ -1,0 +1,1 @@
+"""Human hand and wrist motion to robot motion: retargeting, operator statistics, demonstrations."""

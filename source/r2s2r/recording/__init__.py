@@ -1,0 +1,1 @@
+"""Real streams on disk: where the recorded data lie and how each source is read."""
