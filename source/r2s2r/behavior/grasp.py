@@ -1,0 +1,74 @@
+"""How the hand takes an object: where the object lies in the palm, and how far each joint closes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from r2s2r.contracts.errors import ConfigError
+from r2s2r.contracts.joints import HAND_JOINTS
+from r2s2r.contracts.transforms import quat_from_matrix, quat_multiply, yaw_quat
+
+_FINGER_OPEN, _FINGER_CLOSE = (0.0, 0.1, 0.3, 0.3), (0.0, 1.44, 1.14, 0.59)
+_THUMB_OPEN, _THUMB_CLOSE = (1.35, 0.0, 0.1, 0.1), (0.0, 0.11, 0.65, 1.23)
+
+
+@dataclass(frozen=True)
+class GraspGeometry:
+    """A wrap grasp from above and behind. The numbers come from a cross-entropy search in simulation.
+
+    The search ran over object position (10 cm), yaw (+-0.3 rad) and belt speed (0.08 to 0.12 m/s) with a box of
+    5 x 5 x 7 cm; 112 of 128 grasps held.
+
+    Raises:
+        ConfigError: a length or time is not positive, an array has another shape.
+    """
+
+    object_pos_palm: tuple[float, float, float] = (0.078, 0.011, 0.075)
+    """Centre of the object in the palm frame when the hand has arrived [m]."""
+
+    pitch: float = 0.98
+    """Tilt of the fingers from straight down [rad]."""
+
+    yaw_offset: float = 3.26
+    """Turn of the hand about the vertical relative to the object's yaw [rad]."""
+
+    open_posture: tuple[float, ...] = _FINGER_OPEN * 3 + _THUMB_OPEN
+    """Open hand (16) [rad], in the order of `contracts.joints.HAND_JOINTS`."""
+
+    close_amount: tuple[float, ...] = _FINGER_CLOSE * 3 + _THUMB_CLOSE
+    """What each joint adds when closed (16) [rad]; targets lie inside the object, the surplus becomes grip force."""
+
+    ride_s: float = 0.15
+    """From arrival to the onset of closing [s]."""
+
+    closing_s: float = 0.7
+    """Duration of the whole closing [s]: the robot hand is slower than a human's."""
+
+    lift_m: float = 0.2
+    """How far the object is lifted [m]."""
+
+    release_height_m: float = 0.24
+    """Height of the object's centre above the bin's floor when the hand opens [m]."""
+
+    def __post_init__(self):
+        for name in ("ride_s", "closing_s", "lift_m", "release_height_m"):
+            if not 0.0 < getattr(self, name) < np.inf:
+                raise ConfigError(f"grasp: {name} is {getattr(self, name)}, it must be positive and finite")
+        for name, width in (("object_pos_palm", 3), ("open_posture", 16), ("close_amount", 16)):
+            value = np.asarray(getattr(self, name), dtype=float)
+            if value.shape != (width,) or not np.isfinite(value).all():
+                raise ConfigError(f"grasp: {name} has shape {value.shape}, expected {width} finite numbers")
+
+    def wrist_quat_b(self, object_yaw: np.ndarray | float) -> np.ndarray:
+        """Return the palm's orientation (..., 4) xyzw that takes an object turned by `object_yaw` (...) [rad]."""
+        return quat_multiply(yaw_quat(np.asarray(object_yaw) + self.yaw_offset), self._tilted_down)
+
+    @property
+    def _tilted_down(self) -> np.ndarray:
+        c, s = np.cos(self.pitch), np.sin(self.pitch)
+        fingers_down = np.diag([1.0, -1.0, -1.0])
+        return quat_from_matrix(np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]]) @ fingers_down)
+
+    def hand_joint_pos(self, share: np.ndarray) -> np.ndarray:
+        """Return targets (..., 16) [rad] for each joint's share (..., 16) of its closing."""
+        return np.asarray(self.open_posture) + np.asarray(share) * np.asarray(self.close_amount)
