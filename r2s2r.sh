@@ -64,8 +64,8 @@ install_uv() {
 # Without a CPython 3.12: let uv fetch one; if need be, install uv with whatever Python 3 there is.
 venv_by_uv() {
     local uv aside
+    say "no CPython 3.12 found: letting uv provide one"
     if ! uv=$(command -v uv || command -v "$HOME/.local/bin/uv"); then
-        say "no CPython 3.12 found: letting uv provide one"
         aside=$(mktemp -d)
         # shellcheck disable=SC2064  # the folder's name now, not at exit
         trap "rm -rf '$aside'" EXIT
@@ -127,7 +127,8 @@ set_up() {
         if command -v flock >/dev/null; then
             flock -n 9 || { say "waiting for another set-up of this checkout"; flock 9; }
         fi
-        is_current || install 9>&-
+        # The children keep the lock open: a killed set-up whose installer lives on is waited for too.
+        is_current || install
     ) 9>"$root/.r2s2r-setup.lock"
 }
 

@@ -32,17 +32,19 @@ class VerbEntry:
     """`module:name` of a :class:`Verb` dataclass, or of a union of them (then tyro makes subcommands)."""
     summary: str
     """One line for `r2s2r --help`."""
-    extra: str
-    """Extra of the distribution that brings what the verb imports, named when an import fails."""
+    requirement: str
+    """What to install for it, named when an import fails."""
 
 
 VERBS = {
-    "demo": VerbEntry("r2s2r.cli.demo:Demo", "the whole loop, small, with an HTML report", "sim"),
-    "data": VerbEntry("r2s2r.cli.data:Data", "the real recordings: source, licence, checksum, where to put them", "sim"),
-    "retarget": VerbEntry("r2s2r.cli.retarget:Retarget", "a human recording -> robot motion and a clip", "sim"),
-    "validate": VerbEntry("r2s2r.cli.validate:Validate", "check a data set against the schema and the trainer", "sim"),
-    "inspect": VerbEntry("r2s2r.cli.inspect:Inspect", "what a data set holds", "sim"),
-    "bench": VerbEntry("r2s2r.cli.bench:Bench", "paired benchmarks, each printing its ratio", "sim"),
+    "demo": VerbEntry("r2s2r.cli.demo:Demo", "the whole loop, small, with an HTML report", "r2s2r[sim]"),
+    "data": VerbEntry("r2s2r.cli.data:Data", "the real recordings: source, licence, checksum, place", "r2s2r"),
+    "retarget": VerbEntry("r2s2r.cli.retarget:Retarget", "a human recording -> robot motion and a clip", "r2s2r[sim]"),
+    "validate": VerbEntry(
+        "r2s2r.cli.validate:Validate", "check a data set against the schema and the trainer", "r2s2r"
+    ),
+    "inspect": VerbEntry("r2s2r.cli.inspect:Inspect", "what a data set holds", "r2s2r"),
+    "bench": VerbEntry("r2s2r.cli.bench:Bench", "paired benchmarks, each printing its ratio", "r2s2r[sim]"),
 }
 """Every verb by its name on the command line."""
 
@@ -85,7 +87,7 @@ def _dispatch(arguments: list[str]) -> int:
         if (error.name or "r2s2r").partition(".")[0].startswith("r2s2r"):
             raise
         raise MissingDependencyError(
-            f"{name}: the module {error.name!r} is not installed; it comes with: pip install 'r2s2r[{VERBS[name].extra}]'"
+            f"{name}: module {error.name!r} is not installed; bring it by: pip install '{VERBS[name].requirement}'"
         ) from error
 
 
