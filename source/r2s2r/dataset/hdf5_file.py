@@ -1,0 +1,130 @@
+"""Opening HDF5 files: one pinned format for writing, no locks for reading, clear errors, and damaged files."""
+
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import h5py
+
+from r2s2r.contracts.errors import DatasetError
+
+LIBVER = ("v110", "v110")
+"""Bounds of the file format: the oldest with virtual data sets, fixed so that a newer library writes the same bytes."""
+
+_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_END_OF_FILE_OFFSET = {0: 40, 1: 44, 2: 28, 3: 28}
+"""Where each superblock version keeps the size of the file (HDF5 File Format Specification 3.0, II.A)."""
+
+
+@contextmanager
+def open_for_reading(path: Path) -> Iterator[h5py.File]:
+    """Yield the open file.
+
+    Raises:
+        DatasetError: it is missing, not HDF5, or cut off.
+    """
+    check_complete(path)
+    try:
+        # Files appear whole, so that nothing is gained by a lock, which network disks may not have.
+        file = h5py.File(path, "r", locking=False)
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be opened as HDF5 ({_first_line(error)})") from error
+    with file:
+        yield file
+
+
+@contextmanager
+def open_damaged(path: Path) -> Iterator[h5py.File]:
+    """Yield the open file, a cut-off one as if the missing bytes were zeros; the file itself is not touched.
+
+    Raises:
+        DatasetError: it is missing, not HDF5, or its table of contents is lost.
+    """
+    present, stored = file_sizes(path)
+    if present >= stored:
+        with open_for_reading(path) as file:
+            yield file
+        return
+    with open(path, "rb") as raw, _PaddedFile(raw, stored) as padded:
+        try:
+            file = h5py.File(padded, "r")
+        except OSError as error:
+            raise DatasetError(
+                f"{path}: cut off at {present} of {stored} bytes, and its table of contents is lost "
+                f"({_first_line(error)}); no episode can be recovered"
+            ) from error
+        with file:
+            yield file
+
+
+def check_complete(path: Path) -> None:
+    """Refuse a file that is missing, not HDF5 or cut off.
+
+    Raises:
+        DatasetError: with the reason.
+    """
+    present, stored = file_sizes(path)
+    if present < stored:
+        raise DatasetError(
+            f"{path}: cut off at {present} of {stored} bytes; "
+            f"save its intact episodes with: r2s2r validate {path} --recover OUT"
+        )
+
+
+def file_sizes(path: Path) -> tuple[int, int]:
+    """Return how many bytes the file has, and how many it had when it was written.
+
+    Raises:
+        DatasetError: it is missing or not HDF5.
+    """
+    try:
+        with open(path, "rb") as file:
+            start = file.read(64)
+            present = os.fstat(file.fileno()).st_size
+    except FileNotFoundError as error:
+        raise DatasetError(f"{path}: no such file; give the path of a data set") from error
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
+    version = start[8] if len(start) > 8 else None
+    offset = _END_OF_FILE_OFFSET.get(version) if version is not None else None
+    if not start.startswith(_SIGNATURE) or offset is None or len(start) < offset + 8:
+        raise DatasetError(f"{path}: not an HDF5 file ({present} bytes); give the path of a data set")
+    return present, int.from_bytes(start[offset : offset + 8], "little")
+
+
+class _PaddedFile(io.RawIOBase):
+    """A file that reads as zeros between its end and `size`."""
+
+    def __init__(self, raw: io.BufferedReader, size: int):
+        self._raw = raw
+        self._size = size
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = base + offset
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def readinto(self, buffer: "bytearray | memoryview") -> int:  # type: ignore[override]
+        count = max(0, min(len(buffer), self._size - self._position))
+        self._raw.seek(self._position)
+        found = self._raw.read(count)
+        buffer[: len(found)] = found
+        buffer[len(found) : count] = bytes(count - len(found))
+        self._position += count
+        return count
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
