@@ -27,9 +27,10 @@ OBJECT_CLASSES = ("box", "round")
 ARM_CONTROLLERS = ("damped_least_squares", "weighted_ik")
 """What can stand between a wrist target and joint targets."""
 
-READY_INERTIA = (0.520559, 1.002585, 0.644994, 0.711271, 0.042232, 0.074037, 0.002167)
-"""Composite inertia [kg m2] about each arm joint at the ready pose, in the order of ARM_JOINTS: the diagonal of the
-joint-space inertia of the composed xArm7 + Allegro without armature; a test recomputes it with Pinocchio."""
+READY_INERTIA = (0.475322, 0.858847, 0.646821, 0.768608, 0.015233, 0.072489, 0.002179)
+"""Composite inertia [kg m2] about each arm joint at the ready pose (:mod:`r2s2r.robot.ready`), in the order of
+ARM_JOINTS: the diagonal of the joint-space inertia of the composed xArm7 + Allegro without armature. A test recomputes
+it with Pinocchio."""
 
 NATURAL_FREQUENCY = 42.0
 """Natural frequency [rad/s] of the calculated arm gains. With damping ratio 0.7 a joint then follows a steady motion

@@ -58,12 +58,3 @@ ARM_LIMITS = _arm()
 
 HAND_LIMITS = _hand()
 """Limits of the Allegro hand in the order of HAND_JOINTS. The thumb's first joint (12) cannot reach 0."""
-
-READY_JOINT_POS = dict.fromkeys(ARM_JOINTS + HAND_JOINTS, 0.0) | {
-    "joint2": -0.3,
-    "joint4": 0.9,
-    "joint6": 1.2,
-    "hand_joint_12": 1.2,
-}
-"""Joint positions [rad] by name that the robot waits in: palm 31 cm above the table, 39 cm ahead, fingers down, hand
-open with the thumb opposed."""
