@@ -1,0 +1,150 @@
+"""Who may import whom: docs/architecture.md in executable form.
+
+What loads at run time is checked in fresh interpreters, what is written in the source by its syntax tree.
+"""
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CORE = ROOT / "source" / "r2s2r"
+TASKS = ROOT / "exts" / "r2s2r_tasks" / "r2s2r_tasks"
+
+STAGES = (
+    "contracts",
+    "robot",
+    "control",
+    "recording",
+    "world",
+    "behavior",
+    "replay",
+    "visual",
+    "dataset",
+    "evaluation",
+    "cli",
+)
+"""The one way through the house: a stage imports itself and earlier ones."""
+
+MAY_IMPORT = {stage: set(STAGES[: i + 1]) for i, stage in enumerate(STAGES)}
+# The virtual cell stands beside the chain: what it needs of the robot, but nothing that is fitted to it.
+MAY_IMPORT["cell"] = {"contracts", "robot", "control", "cell"}
+MAY_IMPORT["cli"].add("cell")
+
+BANNED = ("isaaclab", "pxr", "rclpy", "robomimic")
+"""Never in the core, neither at the top of a module nor inside a function; isaaclab stands for its family."""
+
+IMPORT_ALL = """
+import importlib, json, sys
+findings = {}
+for name in json.loads(sys.argv[1]):
+    before = set(sys.modules)
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:  # an optional part that is not installed here
+        if error.name.startswith("r2s2r"):
+            raise
+    findings[name] = sorted(set(sys.modules) - before)
+print(json.dumps(findings))
+"""
+
+
+def _modules(package: Path) -> list[str]:
+    """Return the dotted names of all modules in the folder `package` of the core."""
+    files = sorted(file.relative_to(CORE.parent).with_suffix("") for file in package.rglob("*.py"))
+    return [".".join(part for part in file.parts if part != "__init__") for file in files]
+
+
+def _loaded_by(modules: list[str]) -> dict[str, list[str]]:
+    """Import `modules` one after the other in a fresh interpreter: {module: what it loaded first}."""
+    done = subprocess.run([sys.executable, "-c", IMPORT_ALL, json.dumps(modules)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _imports(file: Path, module_level_only: bool = False) -> Iterator[tuple[int, str]]:
+    """Yield (line, dotted name) of each import written in `file`; relative ones are not used in this project."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in tree.body if module_level_only else ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}:{node.lineno}: relative import"
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def test_importing_the_package_loads_nothing():
+    assert _loaded_by(["r2s2r"]) == {"r2s2r": ["r2s2r"]}
+
+
+def test_contracts_load_only_numpy_and_the_standard_library():
+    loaded = _loaded_by(["numpy", *_modules(CORE / "contracts")])
+    del loaded["numpy"]  # and what it brings
+    allowed = {"r2s2r", "numpy", *sys.stdlib_module_names}
+    foreign = {name: [m for m in new if m.partition(".")[0] not in allowed] for name, new in loaded.items()}
+    assert {name: new for name, new in foreign.items() if new} == {}
+
+
+def test_no_module_of_the_core_loads_a_simulator_ros_or_a_trainer():
+    guilty = {}
+    newton_loaded = False
+    for name, new in _loaded_by(_modules(CORE)).items():
+        tops = {module.partition(".")[0] for module in new}
+        newton_loaded |= "newton" in tops
+        # Newton itself imports pxr when it is installed.
+        found = [top for top in tops if top.startswith(BANNED) and not (top == "pxr" and newton_loaded)]
+        if found:
+            guilty[name] = found
+    assert guilty == {}
+
+
+def test_no_source_of_the_core_imports_a_simulator_ros_or_a_trainer():
+    guilty = [
+        f"{file.relative_to(ROOT)}:{line}: {name}"
+        for file in CORE.rglob("*.py")
+        for line, name in _imports(file)
+        if name.startswith(BANNED)
+    ]
+    assert guilty == []
+
+
+def test_only_the_command_reaches_into_the_simulator_s_extension_and_only_when_it_runs():
+    guilty = []
+    for file in CORE.rglob("*.py"):
+        in_cli = file.is_relative_to(CORE / "cli")
+        for line, name in _imports(file, module_level_only=in_cli):
+            if name.partition(".")[0] == "r2s2r_tasks":
+                guilty.append(f"{file.relative_to(ROOT)}:{line}: {name}")
+    assert guilty == []
+
+
+@pytest.mark.parametrize("stage", sorted(MAY_IMPORT))
+def test_a_stage_imports_no_later_one(stage):
+    guilty = []
+    for file in (CORE / stage).rglob("*.py"):
+        for line, name in _imports(file):
+            parts = name.split(".")
+            if parts[0] == "r2s2r" and len(parts) > 1 and parts[1] in MAY_IMPORT and parts[1] not in MAY_IMPORT[stage]:
+                guilty.append(f"{file.relative_to(ROOT)}:{line}: {name}")
+    assert guilty == []
+
+
+def test_every_folder_of_the_core_is_a_known_stage():
+    folders = {file.parent.relative_to(CORE).parts[0] for file in CORE.rglob("*.py") if file.parent != CORE}
+    assert folders <= set(MAY_IMPORT)
+
+
+def test_isaac_lab_configs_are_free_of_scipy_and_usd():
+    """Isaac Lab reads the configuration of every task before a simulator starts."""
+    guilty = [
+        f"{file.relative_to(ROOT)}:{line}: {name}"
+        for file in TASKS.rglob("*_cfg.py")
+        for line, name in _imports(file, module_level_only=True)
+        if name.partition(".")[0] in ("scipy", "pxr")
+    ]
+    assert guilty == []
