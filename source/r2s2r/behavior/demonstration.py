@@ -95,7 +95,7 @@ class Demonstration:
         if np.abs(np.linalg.norm(self.wrist_quat_b, axis=-1) - 1.0).max() > 1e-3:
             raise ConfigError(f"demonstration {self.name}: wrist_quat_b must hold unit quaternions")
         if (np.diff(self.phase) < 0).any() or not set(self.phase.tolist()) <= set(Phase):
-            raise ConfigError(f"demonstration {self.name}: phase must run from APPROACH to RETREAT without stepping back")
+            raise ConfigError(f"demonstration {self.name}: phase must never step back and hold only 0..5")
 
     def __len__(self) -> int:
         return len(self.phase)

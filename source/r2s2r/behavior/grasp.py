@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from r2s2r.contracts.errors import ConfigError
-from r2s2r.contracts.joints import HAND_JOINTS
 from r2s2r.contracts.transforms import quat_from_matrix, quat_multiply, yaw_quat
 
 _FINGER_OPEN, _FINGER_CLOSE = (0.0, 0.1, 0.3, 0.3), (0.0, 1.44, 1.14, 0.59)

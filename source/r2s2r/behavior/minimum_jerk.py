@@ -1,7 +1,7 @@
 """Time courses of human point-to-point motion, for progress s in 0..1 (values outside are clipped).
 
 The minimum-jerk law (Flash and Hogan, J. Neurosci. 5(7), 1985) starts and ends at rest without acceleration. Several
-such motions in different coordinates may overlap in time (superposition, Flash and Henis, J. Cogn. Neurosci. 3(3), 1991).
+such motions may overlap in time and add up (superposition, Flash and Henis, J. Cogn. Neurosci. 3(3), 1991).
 """
 
 import numpy as np
@@ -22,8 +22,8 @@ def progress(s: np.ndarray | float) -> np.ndarray:
 def skewed_progress(s: np.ndarray | float, peak_fraction: float) -> np.ndarray:
     """Return the share of the way covered at `s` when the highest speed falls on `peak_fraction` (0.3..0.7).
 
-    Time is bent by s / (s + k (1 - s)), which keeps rest and zero acceleration at both ends. The highest speed moves with
-    log k almost linearly; the fitted slope puts it within 0.004 of `peak_fraction`.
+    Time is bent by s / (s + k (1 - s)), which keeps rest and zero acceleration at both ends. The highest speed moves
+    almost linearly with log k; the fitted slope puts it within 0.004 of `peak_fraction`.
     """
     k = np.exp((peak_fraction - 0.5) / _SKEW)
     s = np.clip(s, 0.0, 1.0)
@@ -31,7 +31,7 @@ def skewed_progress(s: np.ndarray | float, peak_fraction: float) -> np.ndarray:
 
 
 def coasting(s: np.ndarray | float) -> np.ndarray:
-    """Return the way of a body that starts at unit speed and comes to rest without acceleration at both ends: 0..0.5."""
+    """Return the way (0..0.5) of a body that slows from unit speed to rest, without acceleration at both ends."""
     s = np.clip(s, 0.0, 1.0)
     return s - s**3 + 0.5 * s**4
 

@@ -59,7 +59,9 @@ class Reach:
     """How long the aperture stays beyond 90 % closed."""
 
 
-def find_reaches(time_s: np.ndarray, wrist_pos: np.ndarray, object_pos: np.ndarray, aperture: np.ndarray) -> list[Reach]:
+def find_reaches(
+    time_s: np.ndarray, wrist_pos: np.ndarray, object_pos: np.ndarray, aperture: np.ndarray
+) -> list[Reach]:
     """Return the reaches of a recording in order.
 
     Args:

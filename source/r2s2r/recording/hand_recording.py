@@ -1,0 +1,155 @@
+"""A recorded human hand, whatever the device: keypoints over time, the wrist's pose and what was tracked."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from r2s2r.contracts.errors import RecordingError
+from r2s2r.contracts.transforms import quat_rotate
+from r2s2r.recording.chirality import measured_chirality
+
+KEYPOINTS = (
+    "wrist",
+    *(f"thumb_{joint}" for joint in ("cmc", "mcp", "ip", "tip")),
+    *(f"{finger}_{joint}" for finger in ("index", "middle", "ring", "pinky") for joint in ("mcp", "pip", "dip", "tip")),
+)
+"""The 21 keypoints in MediaPipe's order."""
+
+HANDEDNESS = ("right", "left")
+
+PALM_LENGTH_RANGE = (0.05, 0.15)
+"""Wrist to middle knuckle [m]: from a small child's hand to beyond the largest adult's (most adults: 0.08..0.11)."""
+
+SPAN_RANGE = (0.06, 0.30)
+"""Largest distance between two keypoints of a frame [m], where wrist or middle knuckle are not measured."""
+
+
+@dataclass(frozen=True)
+class HandRecording:
+    """One hand over T frames.
+
+    Keypoints, wrist and object share one frame: the source's world turned so that z points up or, for a hand-local
+    source (no wrist pose), axes fixed to the wrist. The wrist frame has x out of the palm and z along the fingers, like
+    the robot hand's palm frame.
+
+    Raises:
+        RecordingError: too few frames, times that do not increase, a wrong shape, a tracked keypoint that is not
+            finite, another unit than metres, or a handedness that the fingers contradict or cannot confirm.
+    """
+
+    source: str
+    """Device and file, for messages."""
+
+    handedness: str
+    """`right` or `left`."""
+
+    time_s: np.ndarray
+    """(T,) on the source's clock, increasing [s]."""
+
+    keypoints_m: np.ndarray
+    """(T, 21, 3) in the order of :data:`KEYPOINTS` [m]; stored as NaN where `valid` is False."""
+
+    valid: np.ndarray
+    """(T, 21) bool: the keypoint was measured in this frame."""
+
+    wrist_pos: np.ndarray | None = None
+    """(T, 3) [m]; None for a hand-local source."""
+
+    wrist_quat: np.ndarray | None = None
+    """(T, 4) xyzw; None for a hand-local source."""
+
+    object_pos: np.ndarray | None = None
+    """(T, 3) of the object that is reached for [m]; None where there is none."""
+
+    def __post_init__(self):
+        self._check_shapes()
+        self._check_time()
+        self._check_keypoints()
+        self._check_size()
+        self._check_handedness()
+
+    def __len__(self) -> int:
+        return len(self.time_s)
+
+    @property
+    def tracked(self) -> np.ndarray:
+        """(T,) bool: at least one keypoint was measured."""
+        return self.valid.any(axis=1)
+
+    @property
+    def rate_hz(self) -> float:
+        """Median frame rate [Hz]."""
+        return float(1.0 / np.median(np.diff(self.time_s)))
+
+    def _check_shapes(self) -> None:
+        if self.handedness not in HANDEDNESS:
+            raise RecordingError(
+                f"{self.source}: handedness is {self.handedness!r}, allowed are {', '.join(HANDEDNESS)}"
+            )
+        frames = len(self.time_s)
+        if frames < 2:
+            raise RecordingError(f"{self.source}: {frames} frames, at least 2 are needed")
+        shapes = {"time_s": (frames,), "keypoints_m": (frames, 21, 3), "valid": (frames, 21)}
+        shapes |= {"wrist_pos": (frames, 3), "wrist_quat": (frames, 4), "object_pos": (frames, 3)}
+        for name, shape in shapes.items():
+            value = getattr(self, name)
+            if value is None and name in ("wrist_pos", "wrist_quat", "object_pos"):
+                continue
+            array = np.asarray(value, dtype=bool if name == "valid" else float)
+            if array.shape != shape:
+                raise RecordingError(f"{self.source}: {name} has shape {array.shape}, expected {shape}")
+            if name in ("time_s", "wrist_pos", "wrist_quat", "object_pos") and not np.isfinite(array).all():
+                frame = int(np.argwhere(~np.isfinite(array))[0, 0])
+                raise RecordingError(f"{self.source}: {name} is not finite at frame {frame}")
+            object.__setattr__(self, name, array)
+        if (self.wrist_pos is None) != (self.wrist_quat is None):
+            raise RecordingError(f"{self.source}: wrist position and orientation come together or not at all")
+
+    def _check_time(self) -> None:
+        steps = np.diff(self.time_s)
+        if (steps <= 0.0).any():
+            raise RecordingError(f"{self.source}: time does not increase at frame {int(np.argmax(steps <= 0.0)) + 1}")
+
+    def _check_keypoints(self) -> None:
+        broken = self.valid & ~np.isfinite(self.keypoints_m).all(axis=-1)
+        if broken.any():
+            frame, keypoint = np.argwhere(broken)[0]
+            raise RecordingError(
+                f"{self.source}: keypoint {KEYPOINTS[keypoint]} is not finite at frame {frame}; "
+                "mark it as not valid or mend the file"
+            )
+        object.__setattr__(self, "keypoints_m", np.where(self.valid[..., None], self.keypoints_m, np.nan))
+
+    def _check_size(self) -> None:
+        palm = np.linalg.norm(self.keypoints_m[:, 9] - self.keypoints_m[:, 0], axis=-1)
+        palm = palm[np.isfinite(palm)]
+        if len(palm):
+            self._check_range("palm length", float(np.median(palm)), PALM_LENGTH_RANGE)
+            return
+        points = self.keypoints_m[self.tracked]
+        if len(points):
+            extent = np.nanmax(points, axis=1) - np.nanmin(points, axis=1)
+            self._check_range("span of the keypoints", float(np.median(np.linalg.norm(extent, axis=-1))), SPAN_RANGE)
+
+    def _check_range(self, what: str, length: float, allowed: tuple[float, float]) -> None:
+        low, high = allowed
+        if low <= length <= high:
+            return
+        hint = ""
+        for unit, factor in (("millimetres", 1000.0), ("centimetres", 100.0)):
+            if low <= length / factor <= high:
+                hint = f"; are these {unit}? divide by {factor:g}"
+        raise RecordingError(f"{self.source}: {what} is {length:.4g} m, a hand has {low} to {high} m{hint}")
+
+    def _check_handedness(self) -> None:
+        along = None if self.wrist_quat is None else quat_rotate(self.wrist_quat, np.array([0.0, 0.0, 1.0]))
+        measured = measured_chirality(self.keypoints_m, along)
+        if measured == "undecided":
+            raise RecordingError(
+                f"{self.source}: handedness undecided, the fingers are never bent; record a frame with bent fingers"
+            )
+        if measured != self.handedness:
+            raise RecordingError(
+                f"{self.source}: given as a {self.handedness} hand, but its fingers bend as a {measured} hand's do; "
+                "correct the label or say that the picture was mirrored"
+            )

@@ -1,0 +1,42 @@
+"""A stream of 21 keypoints relative to the wrist, as camera-based hand trackers give it: no wrist motion."""
+
+from pathlib import Path
+
+import numpy as np
+
+from r2s2r.contracts.errors import RecordingError
+from r2s2r.recording.hand_recording import HANDEDNESS, HandRecording
+from r2s2r.recording.npz_file import read_npz
+
+ASSUMED_RATE_HZ = 30.0
+"""The file carries no time; cameras of hand trackers run at 30 Hz."""
+
+
+def load_keypoints(
+    path: Path, handedness: str = "right", *, mirrored_input: bool = False, rate_hz: float = ASSUMED_RATE_HZ
+) -> HandRecording:
+    """Return the keypoints `joints_m` (T, 21, 3) of an .npz file as a hand-local recording.
+
+    Args:
+        path: file with the array `joints_m` in metres, MediaPipe order.
+        handedness: the label that the tracker gave.
+        mirrored_input: the label refers to a mirrored picture, so that `left` means a right hand.
+        rate_hz: frames a second.
+
+    Raises:
+        RecordingError: see :class:`HandRecording` and :func:`read_npz`.
+    """
+    if handedness not in HANDEDNESS:
+        raise RecordingError(f"{path}: handedness is {handedness!r}, allowed are {', '.join(HANDEDNESS)}")
+    if mirrored_input:
+        handedness = HANDEDNESS[1 - HANDEDNESS.index(handedness)]
+    keypoints = read_npz(path, ("joints_m",))["joints_m"]
+    if keypoints.ndim != 3 or keypoints.shape[1:] != (21, 3):
+        raise RecordingError(f"{path}: joints_m has shape {keypoints.shape}, expected (T, 21, 3)")
+    return HandRecording(
+        source=f"keypoint stream {path}",
+        handedness=handedness,
+        time_s=np.arange(len(keypoints)) / rate_hz,
+        keypoints_m=keypoints,
+        valid=np.ones(keypoints.shape[:2], dtype=bool),
+    )

@@ -1,0 +1,103 @@
+"""Optical motion capture of a right hand: markers on its back and fingers, and on the object it reaches for."""
+
+from pathlib import Path
+
+import numpy as np
+
+from r2s2r.contracts.errors import RecordingError
+from r2s2r.contracts.transforms import quat_from_matrix
+from r2s2r.recording.hand_recording import KEYPOINTS, HandRecording
+from r2s2r.recording.npz_file import read_npz
+
+HAND_MARKERS = ("hand_top", "hand_left", "hand_right")
+"""Rigid triangle on the back of the hand: top towards the fingers, left on the thumb's side."""
+
+OBJECT_MARKERS = ("pillow_top", "pillow_left", "pillow_right")
+
+FINGER_MARKERS = {
+    "thumb_tip": "thumb_tip",
+    "thumb_ip": "thumb_middle",
+    **{f"{finger}_tip": f"{finger}_tip" for finger in ("index", "middle", "ring")},
+    **{f"{finger}_pip": f"{finger}_middle" for finger in ("index", "middle", "ring")},
+    "pinky_tip": "little_tip",
+    "pinky_pip": "little_middle",
+}
+"""Marker of each keypoint. The middle markers sit on the skin near the middle joints."""
+
+KNUCKLES = {f"{finger}_mcp": f"{finger}_pip" for finger in ("index", "middle", "ring", "pinky")}
+"""Knuckles carry no marker: each is the fixed point of the hand that its finger's middle marker turns about."""
+
+RIGID_TO_M = 0.002
+"""How far a distance of the hand's triangle may vary (standard deviation) [m]; measured: 0.0001."""
+
+
+def load_qualisys(path: Path) -> HandRecording:
+    """Return a reach-and-grasp recording with the wrist's and the object's motion.
+
+    The wrist frame lies in the centre of the triangle: y from the right to the left marker, z towards the top marker, x
+    through the hand, out of the palm.
+
+    Raises:
+        RecordingError: markers are missing, the hand's triangle was lost or is not rigid; see :class:`HandRecording`.
+    """
+    arrays = read_npz(path, ("time_s", "markers_mm", "marker_names"))
+    markers = _named_markers(arrays["markers_mm"] / 1000.0, [str(name) for name in arrays["marker_names"]], path)
+    wrist_pos, axes = _hand_pose(markers, path)
+    keypoints = np.full((len(wrist_pos), 21, 3), np.nan)
+    for keypoint, marker in FINGER_MARKERS.items():
+        keypoints[:, KEYPOINTS.index(keypoint)] = markers[marker]
+    for knuckle, middle in KNUCKLES.items():
+        local = _to_local(keypoints[:, KEYPOINTS.index(middle)], wrist_pos, axes)
+        keypoints[:, KEYPOINTS.index(knuckle)] = wrist_pos + axes @ centre_of_rotation(local)
+    return HandRecording(
+        source=f"Qualisys {path}",
+        handedness="right",
+        time_s=arrays["time_s"],
+        keypoints_m=keypoints,
+        valid=np.isfinite(keypoints).all(axis=-1),
+        wrist_pos=wrist_pos,
+        wrist_quat=quat_from_matrix(axes),
+        object_pos=np.mean([markers[name] for name in OBJECT_MARKERS], axis=0),
+    )
+
+
+def centre_of_rotation(points: np.ndarray) -> np.ndarray:
+    """Return the centre (3,) of the sphere that `points` (T, 3) lie on, in the least-squares sense.
+
+    |p - c|^2 = r^2 is linear in c and r^2 - |c|^2 (Gamage and Lasenby, J. Biomech. 35(1), 2002). NaN rows are left out.
+    """
+    seen = points[np.isfinite(points).all(axis=-1)]
+    system = np.hstack([2.0 * seen, np.ones((len(seen), 1))])
+    return np.linalg.lstsq(system, np.sum(seen**2, axis=1), rcond=None)[0][:3]
+
+
+def _named_markers(markers: np.ndarray, names: list[str], path: Path) -> dict[str, np.ndarray]:
+    needed = (*HAND_MARKERS, *OBJECT_MARKERS, *FINGER_MARKERS.values())
+    missing = [name for name in needed if name not in names]
+    if missing:
+        raise RecordingError(f"{path}: markers missing: {', '.join(missing)}; the file has {', '.join(names)}")
+    return {name: markers[:, names.index(name)] for name in needed}
+
+
+def _hand_pose(markers: dict[str, np.ndarray], path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Return positions (T, 3) and axes (T, 3, 3) of the triangle on the back of the hand."""
+    top, left, right = (markers[name] for name in HAND_MARKERS)
+    sides = [np.linalg.norm(a - b, axis=-1) for a, b in ((top, left), (top, right), (left, right))]
+    spread = max(float(np.std(side)) for side in sides)
+    if not spread <= RIGID_TO_M:
+        raise RecordingError(
+            f"{path}: the markers {', '.join(HAND_MARKERS)} are lost or not rigid: "
+            f"their distances vary by {spread:.4f} m, allowed are {RIGID_TO_M} m"
+        )
+    across = _unit(left - right)
+    normal = _unit(np.cross(across, top - 0.5 * (left + right)))
+    axes = np.stack([normal, across, np.cross(normal, across)], axis=-1)
+    return (top + left + right) / 3.0, axes
+
+
+def _to_local(points: np.ndarray, origin: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    return np.einsum("tji,tj->ti", axes, points - origin)
+
+
+def _unit(vector: np.ndarray) -> np.ndarray:
+    return vector / np.linalg.norm(vector, axis=-1, keepdims=True)
