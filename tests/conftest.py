@@ -49,11 +49,12 @@ def device(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """Folder of the real recordings; a test that needs them is skipped where there are none."""
+    from r2s2r.recording.catalogue import NO_DATA_REASON
     from r2s2r.recording.catalogue import data_dir as find_data_dir
 
     found = find_data_dir()
     if found is None:
-        pytest.skip("no real recordings: set R2S2R_DATA_DIR (`r2s2r data` lists them)")
+        pytest.skip(NO_DATA_REASON)
     return found
 
 
