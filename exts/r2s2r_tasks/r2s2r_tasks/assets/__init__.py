@@ -1,1 +1,1 @@
-"""What stands in the scene."""
+"""What stands in the cell: robot, belt, bins, objects. Configurations here load no USD."""

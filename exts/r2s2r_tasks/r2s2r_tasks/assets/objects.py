@@ -29,8 +29,8 @@ ROUND_SIZES = (
 )
 """Radius and height [m] of the class *round*: tins and tubes, standing."""
 
-CLASSES = ("box", "round")
-"""Object classes in the order of their class index; each has its own bin."""
+BOX_COLOR, ROUND_COLOR = (0.8, 0.2, 0.1), (0.1, 0.35, 0.8)
+"""Colours before randomisation, linear RGB."""
 
 NOMINAL_MASS = 0.08
 """Mass [kg] before randomisation (facts: an 80 g box was grasped from the moving belt)."""
@@ -57,11 +57,22 @@ def _surface(color: tuple[float, float, float]) -> dict:
     }
 
 
-def nominal_object_cfgs() -> dict[str, RigidObjectCfg]:
-    """Return the scene slots of the two classes with the shapes that demonstrations show."""
-    boxes = [sim_utils.CuboidCfg(size=size, **_surface((0.8, 0.2, 0.1))) for size in BOX_SIZES]
-    rounds = [sim_utils.CylinderCfg(radius=r, height=h, **_surface((0.1, 0.35, 0.8))) for r, h in ROUND_SIZES]
+def object_cfgs(novel: bool = False) -> dict[str, RigidObjectCfg]:
+    """Return the scene slots of the two classes: with the shapes that demonstrations show, or with novel ones."""
+    boxes, rounds = (_novel_shapes if novel else _nominal_shapes)()
     return {"box_object": _slot("Box", boxes), "round_object": _slot("Round", rounds)}
+
+
+def _nominal_shapes() -> tuple[list[sim_utils.ShapeCfg], list[sim_utils.ShapeCfg]]:
+    boxes = [sim_utils.CuboidCfg(size=size, **_surface(BOX_COLOR)) for size in BOX_SIZES]
+    rounds = [sim_utils.CylinderCfg(radius=r, height=h, **_surface(ROUND_COLOR)) for r, h in ROUND_SIZES]
+    return boxes, rounds
+
+
+def _novel_shapes() -> tuple[list[sim_utils.ShapeCfg], list[sim_utils.ShapeCfg]]:
+    boxes = [sim_utils.CuboidCfg(size=size, **_surface(BOX_COLOR)) for size in BOX_SIZES]
+    rounds = [sim_utils.CapsuleCfg(radius=r, height=h, **_surface(ROUND_COLOR)) for r, h in ROUND_SIZES]
+    return boxes, rounds
 
 
 def _slot(name: str, shapes: Sequence[sim_utils.ShapeCfg]) -> RigidObjectCfg:

@@ -1,0 +1,261 @@
+"""The belt-sorting task, without its robot: scene, terms, environment."""
+
+from collections.abc import Callable
+from dataclasses import MISSING, asdict
+from typing import Any
+
+import isaaclab.sim as sim_utils
+from isaaclab.assets import ArticulationCfg, AssetBaseCfg, RigidObjectCfg, VisualMaterialCfg
+from isaaclab.envs import ManagerBasedRLEnvCfg
+from isaaclab.envs import mdp as base_mdp
+from isaaclab.managers import EventTermCfg, ObservationGroupCfg, ObservationTermCfg, RewardTermCfg, SceneEntityCfg
+from isaaclab.managers import TerminationTermCfg
+from isaaclab.scene import InteractiveSceneCfg
+from isaaclab.sensors import CameraCfg
+from isaaclab.utils import configclass
+from isaaclab_tasks.utils import PresetCfg, preset
+
+from r2s2r.contracts.action import POLICY_RATE_HZ
+from r2s2r.contracts.world import OBJECT_CLASSES, CellPoses, World
+from r2s2r.evaluation.judging import JudgingCfg
+from r2s2r_tasks.assets.bin_cfg import BinCfg
+from r2s2r_tasks.assets.objects import object_cfgs
+from r2s2r_tasks.belt_sort.conditions import CONDITIONS, Condition
+from r2s2r_tasks.belt_sort.mdp import observations, rewards, terminations
+from r2s2r_tasks.belt_sort.mdp.actions_cfg import WristAndHandActionCfg
+from r2s2r_tasks.belt_sort.mdp.episode_cfg import EpisodeCfg
+from r2s2r_tasks.belt_sort.physics_cfg import PhysicsPresetCfg
+
+PHYSICS_RATE_HZ = 120.0
+"""Physics steps a second; four for each action."""
+
+EPISODE_S = 10.0
+"""Time for one attempt [s]: the target needs about 3 s to come, 4 s to be sorted."""
+
+BELT_THICKNESS = 0.04
+"""[m]"""
+
+GRASP_CENTRE_WRIST = (0.078, 0.011, 0.075)
+"""Where an object's centre lies in the wrist frame when it is held [m] (facts: found by search under variation)."""
+
+NOMINAL = World.nominal()
+
+
+def by_condition(choose: Callable[[Condition], Any]) -> PresetCfg:
+    """Return a preset that takes, for `presets=<condition>`, what `choose` takes from that condition."""
+    return preset(default=choose(CONDITIONS["nominal"]), **{name: choose(c) for name, c in CONDITIONS.items()})
+
+
+##
+# Scene
+##
+
+
+@configclass
+class BeltSortSceneCfg(InteractiveSceneCfg):
+    """A table with a belt across the robot's front and a bin on either side of its base."""
+
+    robot: ArticulationCfg = MISSING
+
+    table = AssetBaseCfg(
+        prim_path="{ENV_REGEX_NS}/Table",
+        spawn=sim_utils.CuboidCfg(
+            size=(1.4, 2.4, 0.04),
+            collision_props=sim_utils.UsdPhysicsCollisionCfg(),
+            visual_material=sim_utils.PreviewSurfaceCfg(diffuse_color=(0.42, 0.36, 0.30)),
+            physics_material=sim_utils.RigidBodyMaterialCfg(static_friction=0.8, dynamic_friction=0.8),
+        ),
+        init_state=AssetBaseCfg.InitialStateCfg(pos=(0.25, 0.0, -0.02)),
+    )
+
+    # A kinematic body with a velocity: its pose stays, friction carries objects at that speed.
+    belt = RigidObjectCfg(
+        prim_path="{ENV_REGEX_NS}/Belt",
+        spawn=sim_utils.CuboidCfg(
+            size=(0.25, 2.0, BELT_THICKNESS),
+            rigid_props=sim_utils.UsdPhysicsRigidBodyCfg(kinematic_enabled=True),
+            collision_props=sim_utils.UsdPhysicsCollisionCfg(),
+            mass_props=sim_utils.MassCfg(mass=5.0),
+            visual_material=sim_utils.PreviewSurfaceCfg(diffuse_color=(0.06, 0.09, 0.07)),
+            physics_material=sim_utils.RigidBodyMaterialCfg(static_friction=1.0, dynamic_friction=1.0),
+        ),
+    )
+
+    box_object: RigidObjectCfg = by_condition(lambda c: object_cfgs(c.novel_objects)["box_object"])
+    round_object: RigidObjectCfg = by_condition(lambda c: object_cfgs(c.novel_objects)["round_object"])
+    box_color = VisualMaterialCfg(prim_path="{ENV_REGEX_NS}/Box/geometry/material", spawn=None)
+    round_color = VisualMaterialCfg(prim_path="{ENV_REGEX_NS}/Round/geometry/material", spawn=None)
+
+    box_bin = AssetBaseCfg(prim_path="{ENV_REGEX_NS}/BoxBin", spawn=BinCfg(color=(0.75, 0.35, 0.10)))
+    round_bin = AssetBaseCfg(prim_path="{ENV_REGEX_NS}/RoundBin", spawn=BinCfg(color=(0.10, 0.30, 0.65)))
+
+    head_camera: CameraCfg | None = None
+    wrist_camera: CameraCfg | None = None
+
+    light = AssetBaseCfg(prim_path="/World/Light", spawn=sim_utils.DomeLightCfg(intensity=1000.0))
+
+
+##
+# MDP
+##
+
+
+@configclass
+class CommandsCfg:
+    """The running episodes."""
+
+    episode = EpisodeCfg(belt_speed=by_condition(lambda c: c.belt_speed), light_rgb=by_condition(lambda c: c.light_rgb))
+
+
+@configclass
+class ActionsCfg:
+    """25 numbers at 30 Hz."""
+
+    wrist_and_hand = WristAndHandActionCfg()
+
+
+@configclass
+class ObservationsCfg:
+    """What a deployed policy sees, and beside it the privileged state."""
+
+    @configclass
+    class PolicyCfg(ObservationGroupCfg):
+        """What the physical cell can measure, pictures apart."""
+
+        joint_pos = ObservationTermCfg(func=observations.joint_pos)
+
+    @configclass
+    class PrivilegedCfg(ObservationGroupCfg):
+        """Simulator state: recorded, and given to reinforcement learning; never to a deployed policy."""
+
+        joint_vel = ObservationTermCfg(func=observations.joint_vel)
+        wrist_pose_b = ObservationTermCfg(func=observations.wrist_pose_b)
+        object_states_b = ObservationTermCfg(func=observations.object_states_b)
+        target_and_bin = ObservationTermCfg(func=observations.target_and_bin)
+        belt_speed = ObservationTermCfg(func=observations.belt_speed)
+
+    policy: PolicyCfg = PolicyCfg()
+    privileged: PrivilegedCfg = PrivilegedCfg()
+
+
+@configclass
+class EventsCfg:
+    """What changes from episode to episode beside the draw of :class:`EpisodeCfg`."""
+
+    robot_joints = EventTermCfg(
+        func=base_mdp.reset_joints_by_offset,
+        mode="reset",
+        params={"position_range": (0.0, 0.0), "velocity_range": (0.0, 0.0)},
+    )
+    object_mass = EventTermCfg(
+        func=base_mdp.randomize_rigid_body_mass,
+        mode="reset",
+        params={
+            "asset_cfg": SceneEntityCfg("box_object"),
+            "mass_distribution_params": (0.06, 0.14),
+            "operation": "abs",
+        },
+    )
+    round_mass = EventTermCfg(
+        func=base_mdp.randomize_rigid_body_mass,
+        mode="reset",
+        params={
+            "asset_cfg": SceneEntityCfg("round_object"),
+            "mass_distribution_params": (0.06, 0.14),
+            "operation": "abs",
+        },
+    )
+    box_friction = EventTermCfg(
+        func=base_mdp.randomize_rigid_body_material,
+        mode="reset",
+        params={
+            "asset_cfg": SceneEntityCfg("box_object"),
+            "static_friction_range": (0.8, 1.2),
+            "dynamic_friction_range": (0.8, 1.2),
+            "restitution_range": (0.0, 0.0),
+            "num_buckets": 64,
+        },
+    )
+    round_friction = EventTermCfg(
+        func=base_mdp.randomize_rigid_body_material,
+        mode="reset",
+        params={
+            "asset_cfg": SceneEntityCfg("round_object"),
+            "static_friction_range": (0.8, 1.2),
+            "dynamic_friction_range": (0.8, 1.2),
+            "restitution_range": (0.0, 0.0),
+            "num_buckets": 64,
+        },
+    )
+
+
+@configclass
+class RewardsCfg:
+    """Shaped for reinforcement learning: near, lifted, at the bin, sorted; smooth."""
+
+    near = RewardTermCfg(
+        func=rewards.wrist_near_target, weight=1.0, params={"grasp_centre_wrist": GRASP_CENTRE_WRIST, "scale": 0.15}
+    )
+    lifted = RewardTermCfg(func=rewards.target_lifted, weight=4.0, params={"rest_z": 0.15, "height": 0.15})
+    at_bin = RewardTermCfg(func=rewards.target_near_bin, weight=8.0, params={"rest_z": 0.20, "scale": 0.3})
+    sorted_target = RewardTermCfg(func=rewards.sorted_target, weight=300.0)
+    action_rate = RewardTermCfg(func=base_mdp.action_rate_l2, weight=-0.005)
+
+
+@configclass
+class TerminationsCfg:
+    """The verdict, and the end of time."""
+
+    judged = TerminationTermCfg(func=terminations.judged, params={"judging": MISSING, "strict": False})
+    time_out = TerminationTermCfg(func=base_mdp.time_out, time_out=True)
+
+
+##
+# Environment
+##
+
+
+@configclass
+class BeltSortEnvCfg(ManagerBasedRLEnvCfg):
+    """Belt sorting in a nominal world; a robot's configuration fills in the robot."""
+
+    scene: BeltSortSceneCfg = BeltSortSceneCfg(num_envs=64, env_spacing=3.0)
+    commands: CommandsCfg = CommandsCfg()
+    actions: ActionsCfg = ActionsCfg()
+    observations: ObservationsCfg = ObservationsCfg()
+    events: EventsCfg = EventsCfg()
+    rewards: RewardsCfg = RewardsCfg()
+    terminations: TerminationsCfg = TerminationsCfg()
+
+    def __post_init__(self):
+        self.decimation = round(PHYSICS_RATE_HZ / POLICY_RATE_HZ)
+        self.episode_length_s = EPISODE_S
+        self.sim.dt = 1.0 / PHYSICS_RATE_HZ
+        self.sim.render_interval = self.decimation
+        self.sim.physics = PhysicsPresetCfg()
+        self.viewer.eye, self.viewer.lookat = (1.6, 1.2, 1.2), (0.3, 0.0, 0.2)
+        place_cell(self, NOMINAL.poses)
+
+
+def place_cell(cfg: BeltSortEnvCfg, poses: CellPoses) -> None:
+    """Put belt and bins of `cfg` where `poses` says, and judge attempts there."""
+    scene, episode = cfg.scene, cfg.commands.episode
+    x, y, top = poses.belt_pos_b
+    scene.belt.init_state.pos = (x, y, top - BELT_THICKNESS / 2)
+    bins = tuple(poses.bin_pos_b[name] for name in OBJECT_CLASSES)
+    scene.box_bin.init_state.pos, scene.round_bin.init_state.pos = bins
+    for item in (scene.box_bin, scene.round_bin):
+        item.spawn.inner_size, item.spawn.wall_height = tuple(poses.bin_size[:2]), poses.bin_size[2]
+    episode.bin_pos_b, episode.belt_top_z = bins, top
+    episode.belt_speed_scale = poses.belt_speed_scale
+    half_width = poses.belt_size[1] / 2
+    cfg.terminations.judged.params["judging"] = asdict(
+        JudgingCfg(
+            bin_pos_b=bins,
+            bin_inner_size=tuple(poses.bin_size[:2]),
+            bin_height=poses.bin_size[2],
+            belt_top_z=top,
+            belt_x=(x - half_width, x + half_width),
+            dropped_below_z=top - 0.02,
+        )
+    )

@@ -1,0 +1,53 @@
+"""The conditions that a policy is tried under: what each changes about an episode, and nothing else."""
+
+from dataclasses import dataclass
+
+from r2s2r.contracts.errors import ConfigError, choose
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What distinguishes one condition from the nominal one.
+
+    Raises:
+        ConfigError: a range is reversed or a speed is negative.
+    """
+
+    belt_speed: tuple[float, float] = (0.08, 0.12)
+    """Range of the belt's speed [m/s], drawn for each episode (facts: grasps were tuned in this range)."""
+
+    light_rgb: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    """Colour of all lamps, linear RGB."""
+
+    novel_objects: bool = False
+    """Whether shapes ride on the belt that no demonstration shows."""
+
+    def __post_init__(self):
+        low, high = self.belt_speed
+        if not 0.0 <= low <= high:
+            raise ConfigError(f"condition: belt_speed is {self.belt_speed}, allowed is 0 <= low <= high")
+
+
+FAST_BELT = (0.16, 0.20)
+"""[m/s], about twice the nominal speed."""
+
+RED_LIGHT = (1.0, 0.12, 0.10)
+"""Linear RGB of a red lamp: what green and blue a red filter lets through."""
+
+CONDITIONS = {
+    "nominal": Condition(),
+    "red_light": Condition(light_rgb=RED_LIGHT),
+    "fast_belt": Condition(belt_speed=FAST_BELT),
+    "novel_object": Condition(novel_objects=True),
+    "combined": Condition(belt_speed=FAST_BELT, light_rgb=RED_LIGHT, novel_objects=True),
+}
+"""The five conditions of the paper's table by name."""
+
+
+def condition(name: str) -> Condition:
+    """Return a condition by its name.
+
+    Raises:
+        ConfigError: there is no condition of that name.
+    """
+    return CONDITIONS[choose("condition", name, tuple(CONDITIONS))]

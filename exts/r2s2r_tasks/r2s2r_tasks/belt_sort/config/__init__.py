@@ -1,0 +1,1 @@
+"""Robots that the task is set up for."""

@@ -1,0 +1,94 @@
+"""The action term: an arm controller between wrist targets and joints, and direct hand commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+import warp as wp
+
+from isaaclab.managers import ActionTerm
+
+from r2s2r.contracts.action import ACTION_DIM, HAND_JOINT_POS, WRIST_LINK
+from r2s2r.contracts.joints import ARM_JOINTS, HAND_JOINTS, ROBOT_JOINTS
+from r2s2r.control.damped_least_squares import DampedLeastSquares, DampedLeastSquaresCfg
+from r2s2r.control.kinematics import serial_chain
+from r2s2r.robot.description import RobotDescriptionCfg, compose
+
+if TYPE_CHECKING:
+    from isaaclab.assets import Articulation
+    from isaaclab.envs import ManagerBasedEnv
+
+    from .actions_cfg import WristAndHandActionCfg
+
+
+class WristAndHandAction(ActionTerm):
+    """Turns wrist targets into arm joint targets by damped least squares, and passes hand targets on.
+
+    Both are joint positions for the simulator's drives. Arm targets move in a straight line in joint space from one
+    control step to the next, hand targets jump: the vendor's hand takes commands directly.
+    """
+
+    cfg: WristAndHandActionCfg
+    _asset: Articulation
+
+    def __init__(self, cfg: WristAndHandActionCfg, env: ManagerBasedEnv):
+        super().__init__(cfg, env)
+        n, device = self.num_envs, self.device
+        self._arm_ids = self._asset.find_joints(list(ARM_JOINTS), preserve_order=True, as_proxy=True)[0].torch
+        self._hand_ids = self._asset.find_joints(list(HAND_JOINTS), preserve_order=True, as_proxy=True)[0].torch
+        chain = serial_chain(compose(RobotDescriptionCfg(**cfg.description)).urdf_path, WRIST_LINK)
+        self._controller = DampedLeastSquares(chain, n, device, DampedLeastSquaresCfg(rate_hz=1.0 / env.step_dt))
+        self._raw = torch.zeros(n, ACTION_DIM, device=device)
+        self._joint_pos_target = torch.zeros(n, len(ROBOT_JOINTS), device=device)
+        self._arm_target = torch.zeros(n, len(ARM_JOINTS), device=device)
+        self._arm_start = torch.zeros_like(self._arm_target)
+        self._limits = self._asset.data.joint_pos_limits.torch[:, self._hand_ids]
+        self._substep = 0
+
+    @property
+    def action_dim(self) -> int:
+        return ACTION_DIM
+
+    @property
+    def raw_actions(self) -> torch.Tensor:
+        return self._raw
+
+    @property
+    def processed_actions(self) -> torch.Tensor:
+        """Joint position targets that were sent (N, 23), in the order of `ROBOT_JOINTS` [rad]."""
+        return self._joint_pos_target
+
+    @property
+    def followable(self) -> torch.Tensor:
+        """Whether the arm can follow this step's target within its joints' speed and position limits (N,) bool."""
+        return wp.to_torch(self._controller.followable)
+
+    def process_actions(self, actions: torch.Tensor):
+        self._raw[:] = actions
+        self._arm_start.copy_(self._arm_target)
+        self._controller.solve(wp.from_torch(self._raw), wp.from_torch(self._arm_target))
+        hand = self._raw[:, HAND_JOINT_POS]
+        hand = torch.where(torch.isfinite(hand), hand, self._joint_pos_target[:, len(ARM_JOINTS) :])
+        self._joint_pos_target[:, : len(ARM_JOINTS)] = self._arm_target
+        self._joint_pos_target[:, len(ARM_JOINTS) :] = hand.clamp(self._limits[..., 0], self._limits[..., 1])
+        self._asset.set_joint_position_target_index(
+            target=self._joint_pos_target[:, len(ARM_JOINTS) :].contiguous(), joint_ids=self._hand_ids
+        )
+        self._substep = 0
+
+    def apply_actions(self):
+        self._substep += 1
+        share = self._substep / self._env.cfg.decimation
+        self._asset.set_joint_position_target_index(
+            target=torch.lerp(self._arm_start, self._arm_target, share), joint_ids=self._arm_ids
+        )
+
+    def reset(self, env_ids: Sequence[int] | None = None, **kwargs) -> None:
+        ids = slice(None) if env_ids is None else env_ids
+        joint_pos = self._asset.data.joint_pos.torch
+        self._raw[ids] = 0.0
+        self._arm_target[ids] = joint_pos[ids][:, self._arm_ids]
+        self._arm_start[ids] = self._arm_target[ids]
+        self._joint_pos_target[ids] = torch.cat((self._arm_target[ids], joint_pos[ids][:, self._hand_ids]), dim=-1)

@@ -1,0 +1,165 @@
+"""What is drawn for each episode, and the scene that follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+import warp as wp
+
+from isaaclab.managers import CommandTerm
+from isaaclab.utils.math import subtract_frame_transforms
+
+from r2s2r_tasks.assets.spawned import spawned_size
+
+if TYPE_CHECKING:
+    from isaaclab.assets import Articulation, RigidObject
+    from isaaclab.envs import ManagerBasedRLEnv
+
+    from .episode_cfg import EpisodeCfg
+
+CLEARANCE = 0.001
+"""Height above the belt at which objects start [m]: no contact yet, no drop worth the name."""
+
+
+@wp.func
+def _uniform(state: wp.uint32, low: float, high: float):
+    return low + (high - low) * wp.randf(state)
+
+
+@wp.kernel(enable_backward=False)
+def _draw(
+    env_ids: wp.array(dtype=wp.int32),
+    seed: int,
+    ranges: wp.array(dtype=wp.vec2),
+    episode_number: wp.array(dtype=wp.int32),
+    # outputs
+    target_class: wp.array(dtype=wp.int64),
+    layout: wp.array2d(dtype=wp.float32),
+):
+    """Draw the episode of each environment (rows of `layout`: target x, y, yaw; other x, y, yaw; belt speed)."""
+    env = env_ids[wp.tid()]
+    state = wp.rand_init(seed, episode_number[env])
+    target_class[env] = wp.int64(wp.randi(state, 0, 2))
+    x = _uniform(state, ranges[0][0], ranges[0][1])
+    y = _uniform(state, ranges[1][0], ranges[1][1])
+    layout[env, 0] = x
+    layout[env, 1] = y
+    layout[env, 2] = _uniform(state, ranges[3][0], ranges[3][1])
+    layout[env, 3] = _uniform(state, ranges[0][0], ranges[0][1])
+    layout[env, 4] = y - _uniform(state, ranges[2][0], ranges[2][1])
+    layout[env, 5] = _uniform(state, ranges[3][0], ranges[3][1])
+    layout[env, 6] = _uniform(state, ranges[4][0], ranges[4][1])
+
+
+class Episode(CommandTerm):
+    """Draws each episode and sets the scene. Its command says which class is the target and where its bin stands.
+
+    Episode `e` of environment `i` of `N` has the number `e * N + i`, and its draw depends on seed and number alone:
+    the same attempt comes out again wherever and whenever it is made.
+    """
+
+    cfg: EpisodeCfg
+
+    def __init__(self, cfg: EpisodeCfg, env: ManagerBasedRLEnv):
+        super().__init__(cfg, env)
+        self._robot: Articulation = env.scene[cfg.robot_name]
+        self._belt: RigidObject = env.scene[cfg.belt_name]
+        self._objects: list[RigidObject] = [env.scene[name] for name in cfg.object_names]
+        n, device = self.num_envs, self.device
+        self.number = torch.arange(n, dtype=torch.int32, device=device) - n
+        """Number of the running episode (N,)."""
+        self.target_class = torch.zeros(n, dtype=torch.int64, device=device)
+        """Class index of the target (N,)."""
+        self.layout = torch.zeros(n, 7, device=device)
+        """Draw (N, 7): target x, y [m], yaw [rad]; other x, y, yaw; belt speed as commanded [m/s]."""
+        self.light_rgb = torch.tensor(cfg.light_rgb, device=device).repeat(n, 1)
+        """Colour of the lamps, linear RGB (N, 3)."""
+        self.bins_b = torch.tensor(cfg.bin_pos_b, device=device)
+        """Middle of each class's bin floor in the base (C, 3) [m]."""
+        self.half_heights = self._object_half_heights()
+        """Half of each object's height (N, C) [m]."""
+        ranges = (cfg.target_x, cfg.target_y, cfg.follower_gap, cfg.yaw, cfg.belt_speed)
+        self._ranges = wp.array(ranges, dtype=wp.vec2, device=device)
+        self._one_hot = torch.eye(len(self._objects), device=device)
+
+    def __str__(self) -> str:
+        return f"Episode(objects={self.cfg.object_names}, belt_speed={self.cfg.belt_speed}, seed={self.cfg.seed})"
+
+    @property
+    def command(self) -> torch.Tensor:
+        """Target class as one-hot and its bin's place in the base (N, C + 3)."""
+        return torch.cat((self._one_hot[self.target_class], self.target_bin_b), dim=-1)
+
+    @property
+    def target_bin_b(self) -> torch.Tensor:
+        """Middle of the target's bin floor in the base (N, 3) [m]."""
+        return self.bins_b[self.target_class]
+
+    @property
+    def belt_speed(self) -> torch.Tensor:
+        """Speed of the belt's surface along +y (N,) [m/s]."""
+        return self.layout[:, 6] * self.cfg.belt_speed_scale
+
+    def object_state_b(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return position (N, C, 3), quaternion xyzw (N, C, 4) and linear velocity (N, C, 3) in the base."""
+        root_pos, root_quat = self._robot.data.root_pos_w.torch, self._robot.data.root_quat_w.torch
+        parts = []
+        for item in self._objects:
+            pos, quat = subtract_frame_transforms(
+                root_pos, root_quat, item.data.root_pos_w.torch, item.data.root_quat_w.torch
+            )
+            parts.append((pos, quat, item.data.root_lin_vel_w.torch))
+        return tuple(torch.stack(part, dim=1) for part in zip(*parts, strict=True))
+
+    def of_target(self, values: torch.Tensor) -> torch.Tensor:
+        """Return the target's row of per-class `values` (N, C, ...) as (N, ...)."""
+        return values[torch.arange(self.num_envs, device=self.device), self.target_class]
+
+    def _update_metrics(self):
+        pass
+
+    def _update_command(self):
+        pass
+
+    def _resample_command(self, env_ids: Sequence[int] | slice):
+        ids = torch.arange(self.num_envs, dtype=torch.int32, device=self.device)[env_ids]
+        if not len(ids):
+            return
+        self.number[ids] += self.num_envs
+        wp.launch(
+            _draw,
+            dim=len(ids),
+            inputs=[wp.from_torch(ids), self.cfg.seed, self._ranges, wp.from_torch(self.number)],
+            outputs=[wp.from_torch(self.target_class), wp.from_torch(self.layout)],
+            device=self.device,
+        )
+        self._place_objects(ids)
+        self._start_belt(ids)
+
+    def _place_objects(self, ids: torch.Tensor) -> None:
+        for index, item in enumerate(self._objects):
+            is_target = (self.target_class[ids] == index)[:, None]
+            x, y, yaw = torch.where(is_target, self.layout[ids, 0:3], self.layout[ids, 3:6]).unbind(-1)
+            pose = torch.zeros(len(ids), 7, device=self.device)
+            pose[:, 0], pose[:, 1] = x, y
+            pose[:, 2] = self.cfg.belt_top_z + self.half_heights[ids, index] + CLEARANCE
+            pose[:, 5], pose[:, 6] = torch.sin(yaw / 2), torch.cos(yaw / 2)
+            pose[:, :3] += self._robot.data.root_pos_w.torch[ids]
+            velocity = torch.zeros(len(ids), 6, device=self.device)
+            velocity[:, 1] = self.belt_speed[ids]
+            item.write_root_pose_to_sim_index(root_pose=pose, env_ids=ids)
+            item.write_root_velocity_to_sim_index(root_velocity=velocity, env_ids=ids)
+
+    def _start_belt(self, ids: torch.Tensor) -> None:
+        velocity = torch.zeros(len(ids), 6, device=self.device)
+        velocity[:, 1] = self.belt_speed[ids]
+        self._belt.write_root_velocity_to_sim_index(root_velocity=velocity, env_ids=ids)
+
+    def _object_half_heights(self) -> torch.Tensor:
+        heights = [
+            [spawned_size(self._env.sim.get_clone_plan(), item.cfg.prim_path, env)[2] / 2 for item in self._objects]
+            for env in range(self.num_envs)
+        ]
+        return torch.tensor(heights, device=self.device)

@@ -1,0 +1,50 @@
+"""Configuration of what is drawn for each episode; the implementation is in :mod:`.episode`."""
+
+from collections.abc import Callable
+from dataclasses import MISSING
+
+from isaaclab.managers import CommandTermCfg
+from isaaclab.utils import configclass
+
+
+@configclass
+class EpisodeCfg(CommandTermCfg):
+    """One draw an episode: which object is the target, where both lie, how fast the belt runs, the lamps' colour."""
+
+    class_type: Callable | str = "{DIR}.episode:Episode"
+    resampling_time_range: tuple[float, float] = (1.0e9, 1.0e9)
+
+    seed: int = 0
+    """Seed of all draws. An episode's draw depends on it and on the episode's number alone."""
+
+    robot_name: str = "robot"
+    belt_name: str = "belt"
+    object_names: tuple[str, ...] = ("box_object", "round_object")
+    """Scene slots in the order of the class index."""
+
+    bin_pos_b: tuple[tuple[float, float, float], ...] = MISSING
+    """Middle of each class's bin floor in the robot base [m]."""
+
+    belt_top_z: float = MISSING
+    """Height of the belt's surface in the robot base [m]."""
+
+    belt_speed: tuple[float, float] = MISSING
+    """Range [m/s] along the belt's +y."""
+
+    belt_speed_scale: float = 1.0
+    """Real speed over commanded speed of the cell's belt."""
+
+    light_rgb: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    """Colour of the lamps, linear RGB."""
+
+    target_x: tuple[float, float] = (0.47, 0.57)
+    """Range of the target's place across the belt [m] (facts: 10 cm)."""
+
+    target_y: tuple[float, float] = (-0.45, -0.35)
+    """Range of the target's place along the belt [m]: upstream of the arm's reach."""
+
+    follower_gap: tuple[float, float] = (0.24, 0.34)
+    """How far the other object rides behind the target [m]: more than the hand is wide."""
+
+    yaw: tuple[float, float] = (-0.3, 0.3)
+    """Range of each object's turn about the vertical [rad]."""

@@ -1,0 +1,91 @@
+"""What is seen: by a deployed policy (joints and pictures), and beside it the privileged state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from isaaclab.managers import ManagerTermBase, ObservationTermCfg, SceneEntityCfg
+from isaaclab.utils.math import subtract_frame_transforms
+
+from r2s2r.contracts.action import WRIST_LINK
+from r2s2r.contracts.joints import ROBOT_JOINTS
+
+from .lamps import under_light
+
+if TYPE_CHECKING:
+    from isaaclab.envs import ManagerBasedRLEnv
+
+    from .episode import Episode
+
+
+def episode(env: ManagerBasedRLEnv) -> Episode:
+    """Return the term that holds the running episodes' draws."""
+    return env.command_manager.get_term("episode")
+
+
+class joint_pos(ManagerTermBase):
+    """Joint positions (N, 23) [rad] in the order of `ROBOT_JOINTS`."""
+
+    quantity = "joint_pos"
+
+    def __init__(self, cfg: ObservationTermCfg, env: ManagerBasedRLEnv):
+        super().__init__(cfg, env)
+        self._robot = env.scene["robot"]
+        self._ids = self._robot.find_joints(list(ROBOT_JOINTS), preserve_order=True, as_proxy=True)[0].torch
+
+    def __call__(self, env: ManagerBasedRLEnv) -> torch.Tensor:
+        return getattr(self._robot.data, self.quantity).torch[:, self._ids]
+
+
+class joint_vel(joint_pos):
+    """Joint velocities (N, 23) [rad/s] in the order of `ROBOT_JOINTS`."""
+
+    quantity = "joint_vel"
+
+
+class wrist_pose_b(ManagerTermBase):
+    """Measured wrist pose in the base (N, 7): position [m], quaternion xyzw."""
+
+    def __init__(self, cfg: ObservationTermCfg, env: ManagerBasedRLEnv):
+        super().__init__(cfg, env)
+        self._robot = env.scene["robot"]
+        self._body = self._robot.find_bodies(WRIST_LINK)[0][0]
+
+    def __call__(self, env: ManagerBasedRLEnv) -> torch.Tensor:
+        data = self._robot.data
+        pos, quat = subtract_frame_transforms(
+            data.root_pos_w.torch,
+            data.root_quat_w.torch,
+            data.body_pos_w.torch[:, self._body],
+            data.body_quat_w.torch[:, self._body],
+        )
+        return torch.cat((pos, quat), dim=-1)
+
+
+def object_states_b(env: ManagerBasedRLEnv) -> torch.Tensor:
+    """Pose and velocity of each class's object in the base (N, C * 10): position, quaternion xyzw, linear velocity."""
+    return torch.cat(episode(env).object_state_b(), dim=-1).flatten(1)
+
+
+def target_state_b(env: ManagerBasedRLEnv) -> torch.Tensor:
+    """Pose and velocity of the target in the base (N, 10): position, quaternion xyzw, linear velocity."""
+    term = episode(env)
+    return torch.cat([term.of_target(part) for part in term.object_state_b()], dim=-1)
+
+
+def target_and_bin(env: ManagerBasedRLEnv) -> torch.Tensor:
+    """Target class as one-hot and its bin in the base (N, C + 3)."""
+    return episode(env).command
+
+
+def belt_speed(env: ManagerBasedRLEnv) -> torch.Tensor:
+    """Speed of the belt's surface (N, 1) [m/s]."""
+    return episode(env).belt_speed[:, None]
+
+
+def image(env: ManagerBasedRLEnv, sensor_cfg: SceneEntityCfg) -> torch.Tensor:
+    """RGB picture under the episode's lamps (N, H, W, 3) uint8."""
+    rgb = env.scene[sensor_cfg.name].data.output["rgb"].torch
+    return under_light(rgb, episode(env).light_rgb)

@@ -1,0 +1,55 @@
+"""How episodes end: judged, broken, or out of time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from isaaclab.managers import ManagerTermBase, TerminationTermCfg
+
+from r2s2r.evaluation.judging import JudgingCfg, Outcome, advance_hold, verdict
+
+from .health import PhysicsHealth
+from .observations import episode
+
+if TYPE_CHECKING:
+    from isaaclab.envs import ManagerBasedRLEnv
+
+
+class judged(ManagerTermBase):
+    """Ends an attempt as soon as its outcome is known, and keeps what the verdict was made of."""
+
+    def __init__(self, cfg: TerminationTermCfg, env: ManagerBasedRLEnv):
+        super().__init__(cfg, env)
+        self._cfg = JudgingCfg(**cfg.params["judging"])
+        self._health = PhysicsHealth(env, cfg.params["strict"])
+        self.outcome = torch.zeros(self.num_envs, dtype=torch.int64, device=self.device)
+        """:class:`Outcome` of the last judged step (N,)."""
+        self.held_s = torch.zeros(self.num_envs, 2, device=self.device)
+        """How long the target has been lying still in its own bin and in another one (N, 2) [s]."""
+        self.max_height = torch.zeros(self.num_envs, device=self.device)
+        """Greatest height of the target's centre in the base so far (N,) [m]."""
+
+    @property
+    def contact_peak(self) -> torch.Tensor:
+        """Most contacts that each environment has had in this episode (N,)."""
+        return self._health.contact_peak
+
+    def __call__(self, env: ManagerBasedRLEnv, judging: dict, strict: bool) -> torch.Tensor:
+        limits = self._cfg
+        term = episode(env)
+        pos, _, velocity = (term.of_target(part) for part in term.object_state_b())
+        speed = velocity.norm(dim=-1)
+        self.held_s = torch.stack(advance_hold(limits, self.held_s, pos, speed, term.target_class, env.step_dt), dim=-1)
+        self.max_height = torch.maximum(self.max_height, pos[:, 2])
+        self.outcome = self._health.overrule(verdict(limits, self.held_s, pos, speed))
+        last_step = env.episode_length_buf >= env.max_episode_length
+        self.outcome[(self.outcome == Outcome.RUNNING) & last_step] = int(Outcome.TIMEOUT)
+        return (self.outcome != Outcome.RUNNING) & (self.outcome != Outcome.TIMEOUT)
+
+    def reset(self, env_ids=None) -> None:
+        ids = slice(None) if env_ids is None else env_ids
+        self.held_s[ids] = 0.0
+        self.max_height[ids] = 0.0
+        self._health.reset(ids)

@@ -1,0 +1,1 @@
+"""Trials, how they are judged, and what a report shows."""

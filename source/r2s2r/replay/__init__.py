@@ -1,0 +1,1 @@
+"""Many demonstrations replayed at once, each adapted to its own environment, on the device."""
