@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 
 from r2s2r.contracts.episode import Episode
 from r2s2r.contracts.errors import DatasetError
 from r2s2r.contracts.files import file_sha256, whole_file
+from r2s2r.dataset import handles
 from r2s2r.dataset.episode_group import write_episode
-from r2s2r.dataset.hdf5_file import LIBVER
+from r2s2r.dataset.hdf5_file import new_file
 from r2s2r.dataset.schema import DatasetHeader, natural_order, write_header
 from r2s2r.dataset.splits import split_by_source
 
@@ -63,10 +63,7 @@ def assemble(
         raise DatasetError(f"{path}: no episode to write; a data set has at least one")
     frames = sum(entries[name].length for name in names)
     try:
-        with (
-            whole_file(path) as aside,
-            h5py.File(aside, "w", libver=LIBVER, locking=False, track_order=False) as file,
-        ):
+        with whole_file(path) as aside, new_file(aside) as (file, raise_refusal):
             data = file.create_group("data", track_order=False)
             write_header(data, header)
             data.attrs["total"] = frames
@@ -74,15 +71,18 @@ def assemble(
                 data.attrs["attempts"] = json.dumps(attempts, sort_keys=True)
             _write_masks(file, header, {name: entries[name] for name in names})
             groups = [data.create_group(name, track_order=False) for name in names]
+            # HDF5 places a table in the file only when it is flushed: without this all of them come last.
+            file.flush()
             for name, group in zip(names, groups, strict=True):
                 write_episode(group, load(name), compress=True)
-    # HDF5 reports a disk that fills up as the one or the other, depending on whether it notices when closing.
-    except (OSError, RuntimeError) as error:
+                file.flush()
+                raise_refusal()
+    except OSError as error:
         raise DatasetError(f"{path}: cannot be written ({error}); what it is made from is untouched") from error
     return WrittenDataset(path, len(names), frames, path.stat().st_size, file_sha256(path))
 
 
-def _write_masks(file: h5py.File, header: DatasetHeader, entries: Mapping[str, EpisodeEntry]) -> None:
+def _write_masks(file: handles.File, header: DatasetHeader, entries: Mapping[str, EpisodeEntry]) -> None:
     sources = {name: entry.source_demo for name, entry in entries.items()}
     train, valid = split_by_source(sources, header.valid_fraction, header.split_seed)
     masks = {"train": train, "valid": valid}

@@ -13,6 +13,7 @@ from r2s2r.contracts.action import ACTION_NAMES
 from r2s2r.contracts.episode import Episode
 from r2s2r.contracts.errors import DatasetError
 from r2s2r.contracts.joints import ROBOT_JOINTS, JointSet
+from r2s2r.dataset import handles
 from r2s2r.dataset.rules import episode_problems
 from r2s2r.dataset.schema import ARRAYS, EPISODE_TAGS, JOINT_KEYS, DatasetHeader, image_keys
 
@@ -41,7 +42,7 @@ def stored_episode(episode: Episode, where: str) -> Episode:
     return stored
 
 
-def write_episode(group: h5py.Group, episode: Episode, compress: bool) -> None:
+def write_episode(group: handles.Group, episode: Episode, compress: bool) -> None:
     """Write what :func:`stored_episode` gave into the empty group `group`, `next_obs` included."""
     for path, array in _arrays(episode):
         options: dict[str, Any] = {}
@@ -62,7 +63,7 @@ def write_episode(group: h5py.Group, episode: Episode, compress: bool) -> None:
         group.attrs[name] = value
 
 
-def read_episode(group: h5py.Group, header: DatasetHeader) -> Episode:
+def read_episode(group: handles.Group, header: DatasetHeader) -> Episode:
     """Return the episode in `group`, its joints and actions in this program's order."""
     joints, actions = JointSet(ROBOT_JOINTS), JointSet(ACTION_NAMES)
     arrays = {name: group[name][()] for name in ARRAYS}
@@ -75,7 +76,8 @@ def read_episode(group: h5py.Group, header: DatasetHeader) -> Episode:
     attributes = {key: _plain(value) for key, value in group.attrs.items()}
     return Episode(
         **arrays,
-        **groups,
+        obs=groups["obs"],
+        commands=groups["commands"],
         state_names=header.state_names,
         success=bool(attributes["success"]),
         source_demo=str(attributes["source_demo"]),
@@ -83,7 +85,7 @@ def read_episode(group: h5py.Group, header: DatasetHeader) -> Episode:
     )
 
 
-def check_content(group: h5py.Group, episode: Episode) -> None:
+def check_content(group: handles.Group, episode: Episode) -> None:
     """Refuse an episode whose content is not what was written.
 
     Raises:
@@ -122,7 +124,7 @@ def _arrays(episode: Episode) -> Iterator[tuple[str, np.ndarray]]:
             yield f"{group}/{key}", content[key]
 
 
-def _write_shifted_view(next_obs: h5py.Group, key: str, source: h5py.Dataset) -> None:
+def _write_shifted_view(next_obs: handles.Group, key: str, source: handles.Array) -> None:
     view = h5py.VirtualLayout(source.shape, source.dtype)
     # "." is the file itself, whatever it is called later.
     frames = h5py.VirtualSource(".", source.name, source.shape)
@@ -133,7 +135,7 @@ def _write_shifted_view(next_obs: h5py.Group, key: str, source: h5py.Dataset) ->
     next_obs.create_virtual_dataset(key, view)
 
 
-def _subgroup(group: h5py.Group, name: str) -> h5py.Group:
+def _subgroup(group: handles.Group, name: str) -> handles.Group:
     if not name or name in group:
         return group[name] if name else group
     return group.create_group(name, track_order=False)

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import h5py
-
+from r2s2r.dataset import handles
 from r2s2r.dataset.hdf5_file import open_for_reading
 from r2s2r.dataset.schema import DatasetHeader, demo_number, read_header
 
@@ -24,7 +23,7 @@ def part_files(path: Path) -> dict[str, Path]:
 
 
 @contextmanager
-def open_part(path: Path, name: str) -> Iterator[tuple[h5py.Group, DatasetHeader]]:
+def open_part(path: Path, name: str) -> Iterator[tuple[handles.Group, DatasetHeader]]:
     """Yield the group of one finished episode and its header.
 
     Raises:

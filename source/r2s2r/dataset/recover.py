@@ -5,15 +5,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import h5py
-
 from r2s2r.contracts.episode import Episode
 from r2s2r.contracts.errors import DatasetError
+from r2s2r.dataset import handles
 from r2s2r.dataset.assembly import EpisodeEntry, WrittenDataset, assemble
 from r2s2r.dataset.episode_group import check_content, read_episode
 from r2s2r.dataset.hdf5_file import open_damaged
 from r2s2r.dataset.parts import open_part, part_files
 from r2s2r.dataset.schema import DatasetHeader, natural_order, read_header
+
+_DAMAGE = (OSError, KeyError, ValueError, RuntimeError)
+"""Damaged bytes surface as whatever they break: a chunk, a name, a length, a table."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,8 @@ def recover(path: Path, out: Path) -> Recovery:
         for name in names:
             try:
                 episode = load(name)
-            # Damaged bytes surface as whatever they break: a chunk, a name, a length, a checksum.
-            except (OSError, KeyError, ValueError, RuntimeError, DatasetError) as error:
-                lost[name] = " ".join(str(error).split())
+            except (*_DAMAGE, DatasetError) as error:
+                lost[name] = _one_line(error)
             else:
                 entries[name] = EpisodeEntry(len(episode), episode.source_demo, episode.attributes)
         if not entries:
@@ -59,11 +60,14 @@ def _source(path: Path) -> Iterator[tuple[list[str], DatasetHeader, Callable[[st
         yield names, _first_header(path, names), lambda name: _load_part(path, name)
         return
     with open_damaged(path) as file:
-        data = file.get("data")
-        if data is None:
-            raise DatasetError(f"{path}: no group 'data'; not a robomimic data set")
-        header = read_header(data, str(path))
-        yield natural_order(data), header, lambda name: _load_checked(data[name], header)
+        try:
+            data = file["data"]
+            header = read_header(data, str(path))
+            names = natural_order(data)
+        except _DAMAGE as error:
+            reason = f"{path}: its table of contents is lost or foreign ({_one_line(error)}); nothing can be recovered"
+            raise DatasetError(reason) from error
+        yield names, header, lambda name: _load_checked(data[name], header)
 
 
 def _first_header(path: Path, names: list[str]) -> DatasetHeader:
@@ -82,7 +86,11 @@ def _load_part(path: Path, name: str) -> Episode:
         return _load_checked(group, header)
 
 
-def _load_checked(group: h5py.Group, header: DatasetHeader) -> Episode:
+def _load_checked(group: handles.Group, header: DatasetHeader) -> Episode:
     episode = read_episode(group, header)
     check_content(group, episode)
     return episode
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -12,8 +12,8 @@ from r2s2r.dataset.problem import Problem
 from r2s2r.dataset.schema import ARRAYS, FRAME_STEP, JOINT_KEYS
 
 ROTATION_TOLERANCE = 1e-3
-"""Allowed departure of the rotation columns from orthonormal. Float32 rounding gives 1e-7; a rotation 6D that was
-averaged or interpolated over 5 degrees and not normalised again gives 1e-3 (1 - cos 2.5 deg)."""
+"""Allowed departure of the rotation columns' products from orthonormal. Float32 rounding gives 1e-7; the mean of two
+rotations 5 degrees apart that was not normalised again gives 2e-3 (1 - cos^2 2.5 deg)."""
 
 JOINT_RANGE = 2 * np.pi + 0.1
 """No joint of the robot turns further than 2 pi [rad] (xArm7 joints 1, 3, 5 and 7); 0.1 for overshoot."""

@@ -26,12 +26,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import h5py
 import numpy as np
 
 from r2s2r.contracts.action import ACTION_NAMES, ACTION_SPACE, POLICY_RATE_HZ, ROTATION_LAYOUT, check_action_space
 from r2s2r.contracts.errors import DatasetError
 from r2s2r.contracts.joints import ROBOT_JOINTS
+from r2s2r.dataset import handles
 
 FORMAT_VERSION = 1
 QUATERNION_ORDER = "xyzw"
@@ -98,7 +98,7 @@ class DatasetHeader:
             raise DatasetError(f"valid_fraction: received {self.valid_fraction}, allowed is 0 up to below 1")
 
 
-def write_header(data: h5py.Group, header: DatasetHeader) -> None:
+def write_header(data: handles.Group, header: DatasetHeader) -> None:
     """Write the tags of `header` onto the group `data`."""
     tags = {
         "format_version": FORMAT_VERSION,
@@ -119,7 +119,7 @@ def write_header(data: h5py.Group, header: DatasetHeader) -> None:
         data.attrs[name] = value
 
 
-def read_header(data: h5py.Group, where: str) -> DatasetHeader:
+def read_header(data: handles.Group, where: str) -> DatasetHeader:
     """Return the header of a data set, refusing one whose numbers mean something else or are not tagged.
 
     Raises:
@@ -135,21 +135,21 @@ def read_header(data: h5py.Group, where: str) -> DatasetHeader:
         received = read_tag(attributes, name, where)
         if received != expected:
             raise DatasetError(f"{where}: {name} {received!r}, expected {expected!r}; convert the file first")
-    texts = {name: read_json(attributes, name, where) for name in ("env_args", "provenance")}
     names = {
         name: tuple(read_json(attributes, name, where))
         for name in ("state_names", "filter_keys", "joint_names", "action_names")
     }
     return DatasetHeader(
-        **texts,
-        **names,
+        env_args=read_json(attributes, "env_args", where),
+        provenance=read_json(attributes, "provenance", where),
         rate_hz=float(read_tag(attributes, "rate_hz", where)),
         valid_fraction=float(read_tag(attributes, "valid_fraction", where)),
         split_seed=int(read_tag(attributes, "split_seed", where)),
+        **names,
     )
 
 
-def read_tag(attributes: h5py.AttributeManager, name: str, where: str) -> Any:
+def read_tag(attributes: handles.Attributes, name: str, where: str) -> Any:
     """Return attribute `name` of `data`; an untagged file is refused, never guessed at."""
     if name not in attributes:
         raise DatasetError(f"{where}: data has no attribute {name!r}; its numbers cannot be told apart, tag the file")
@@ -157,7 +157,7 @@ def read_tag(attributes: h5py.AttributeManager, name: str, where: str) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def read_json(attributes: h5py.AttributeManager, name: str, where: str) -> Any:
+def read_json(attributes: handles.Attributes, name: str, where: str) -> Any:
     """Return the JSON stored in attribute `name` of `data`."""
     text = read_tag(attributes, name, where)
     try:
@@ -174,11 +174,11 @@ def demo_number(name: str) -> int | None:
 
 def natural_order(names: Iterable[str]) -> list[str]:
     """Return the episode names of `names` by number, demo_2 before demo_10; other names are left out."""
-    numbered = {name: demo_number(name) for name in names}
-    return sorted((name for name, number in numbered.items() if number is not None), key=lambda name: numbered[name])
+    numbered = [(number, name) for name in names if (number := demo_number(name)) is not None]
+    return [name for _, name in sorted(numbered)]
 
 
-def image_keys(obs: "dict[str, np.ndarray] | h5py.Group") -> list[str]:
+def image_keys(obs: "dict[str, np.ndarray] | handles.Group") -> list[str]:
     """Return the observation keys that hold pictures: four axes, (T, H, W, 3)."""
     return sorted(key for key in obs if obs[key].ndim == 4)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from r2s2r.contracts.action import POLICY_RATE_HZ
 from r2s2r.contracts.errors import DatasetError
+from r2s2r.dataset import handles
 from r2s2r.dataset.hdf5_file import open_for_reading
 from r2s2r.dataset.reader import missing_numbers
 from r2s2r.dataset.schema import EPISODE_TAGS, demo_number, natural_order
@@ -77,7 +78,7 @@ def describe(summary: dict[str, Any]) -> str:
     return "\n".join(head + [line for title, lines in sections if lines for line in (f"  {title}", *lines)])
 
 
-def _length(demo: h5py.Group) -> int:
+def _length(demo: handles.Group) -> int:
     return len(demo["actions"]) if "actions" in demo else int(demo.attrs.get("num_samples", 0))
 
 
@@ -85,7 +86,7 @@ def _spread(lengths: list[int]) -> list[float] | None:
     return [min(lengths), float(np.median(lengths)), max(lengths)] if lengths else None
 
 
-def _attributes(demos: list[h5py.Group]) -> dict[str, Any]:
+def _attributes(demos: list[handles.Group]) -> dict[str, Any]:
     """Return value counts of each attribute, or [min, max] of numbers with many values."""
     columns: dict[str, list[Any]] = {}
     for demo in demos:
@@ -104,11 +105,11 @@ def _attributes(demos: list[h5py.Group]) -> dict[str, Any]:
     return figures
 
 
-def _array_rows(demos: list[h5py.Group]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _array_rows(demos: list[handles.Group]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield type, shape of a row and storage of each array, as the first episode has them, with its size over all."""
     if not demos:
         return
-    found: list[tuple[str, h5py.Dataset]] = []
+    found: list[tuple[str, handles.Array]] = []
     demos[0].visititems(lambda key, item: found.append((key, item)) if isinstance(item, h5py.Dataset) else None)
     for key, data in found:
         alike = [demo[key] for demo in demos if key in demo]
@@ -121,7 +122,7 @@ def _array_rows(demos: list[h5py.Group]) -> Iterator[tuple[str, dict[str, Any]]]
         yield key, {"dtype": str(data.dtype), "shape": shape, "storage": storage, "stored_bytes": stored}
 
 
-def _action_ranges(demos: list[h5py.Group], names: list[str]) -> dict[str, list[float]]:
+def _action_ranges(demos: list[handles.Group], names: list[str]) -> dict[str, list[float]]:
     blocks = [demo["actions"][()] for demo in demos if "actions" in demo and demo["actions"].ndim == 2]
     if not blocks or len({block.shape[1] for block in blocks}) > 1:
         return {}

@@ -15,6 +15,7 @@ import numpy as np
 
 from r2s2r.contracts.action import ACTION_SPACE, ROTATION_LAYOUT
 from r2s2r.contracts.errors import DatasetError, R2S2RError
+from r2s2r.dataset import handles
 from r2s2r.dataset.episode_group import check_content, read_episode, shifted
 from r2s2r.dataset.hdf5_file import file_sizes, open_for_reading
 from r2s2r.dataset.parts import part_files
@@ -64,7 +65,7 @@ def validate(path: "str | os.PathLike[str]", contents: bool = False) -> list[Pro
         return _merged([*_file_problems(file), *(_content_problems(file, str(path)) if contents else ())])
 
 
-def _file_problems(file: h5py.File) -> Iterator[Problem]:
+def _file_problems(file: handles.File) -> Iterator[Problem]:
     if not isinstance(file.get("data"), h5py.Group):
         yield Problem("/", "no group 'data'", "a robomimic data set")
         return
@@ -85,7 +86,7 @@ def _file_problems(file: h5py.File) -> Iterator[Problem]:
         yield Problem("data", f"attribute total is {data.attrs.get('total')}", f"{sum(lengths)}, the sum of all steps")
 
 
-def _tag_problems(data: h5py.Group) -> Iterator[Problem]:
+def _tag_problems(data: handles.Group) -> Iterator[Problem]:
     try:
         env_args = json.loads(data.attrs["env_args"])
         missing = [key for key in _ENV_KEYS if key not in env_args]
@@ -104,7 +105,7 @@ def _tag_problems(data: h5py.Group) -> Iterator[Problem]:
             yield Problem("data", f"{name} is {data.attrs[name]!r}", f"{expected!r}; convert the file first")
 
 
-def _mask_problems(file: h5py.File, names: list[str]) -> Iterator[Problem]:
+def _mask_problems(file: handles.File, names: list[str]) -> Iterator[Problem]:
     group = file.get("mask", {})
     masks = {mask: [entry.decode() for entry in group[mask][()]] for mask in group}
     for mask in ("train", "valid"):
@@ -126,14 +127,14 @@ def _mask_problems(file: h5py.File, names: list[str]) -> Iterator[Problem]:
         yield Problem("mask", f"copies of {', '.join(leaked)} in both train and valid", "one source, one side")
 
 
-def _state_count(data: h5py.Group) -> int | None:
+def _state_count(data: handles.Group) -> int | None:
     try:
         return len(json.loads(data.attrs["state_names"]))
     except (KeyError, TypeError, ValueError):
         return None
 
 
-def _demo_problems(demo: h5py.Group, state_count: int | None) -> Iterator[Problem]:
+def _demo_problems(demo: handles.Group, state_count: int | None) -> Iterator[Problem]:
     where = demo.name.lstrip("/")
     arrays = _arrays(demo)
     yield from episode_problems(arrays, state_count, where)
@@ -146,7 +147,7 @@ def _demo_problems(demo: h5py.Group, state_count: int | None) -> Iterator[Proble
     yield from _next_obs_problems(demo, where)
 
 
-def _arrays(demo: h5py.Group) -> dict[str, h5py.Dataset]:
+def _arrays(demo: handles.Group) -> dict[str, handles.Array]:
     arrays = {}
     for key, value in demo.items():
         if isinstance(value, h5py.Dataset):
@@ -156,7 +157,7 @@ def _arrays(demo: h5py.Group) -> dict[str, h5py.Dataset]:
     return arrays
 
 
-def _next_obs_problems(demo: h5py.Group, where: str) -> Iterator[Problem]:
+def _next_obs_problems(demo: handles.Group, where: str) -> Iterator[Problem]:
     obs, next_obs = demo.get("obs", {}), demo.get("next_obs", {})
     missing = [key for key in obs if key not in next_obs]
     if missing:
@@ -175,7 +176,7 @@ def _next_obs_problems(demo: h5py.Group, where: str) -> Iterator[Problem]:
             yield Problem(f"{where}/next_obs/{key}", "is not obs one step later", "obs[1:], last row repeated")
 
 
-def _content_problems(file: h5py.File, where: str) -> Iterator[Problem]:
+def _content_problems(file: handles.File, where: str) -> Iterator[Problem]:
     try:
         header = read_header(file["data"], where)
     except (KeyError, R2S2RError):

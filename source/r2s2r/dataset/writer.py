@@ -6,15 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
-import h5py
-
 from r2s2r.contracts.episode import Episode
 from r2s2r.contracts.errors import ConfigError, DatasetError, choose
 from r2s2r.contracts.files import whole_file, writable_folder
+from r2s2r.dataset import handles
 from r2s2r.dataset.assembly import EpisodeEntry, WrittenDataset, assemble
 from r2s2r.dataset.attempts import Attempts, Rejection
 from r2s2r.dataset.episode_group import read_episode, signature, stored_episode, write_episode
-from r2s2r.dataset.hdf5_file import LIBVER
+from r2s2r.dataset.hdf5_file import new_image
 from r2s2r.dataset.lock import WriterLock
 from r2s2r.dataset.parts import open_part, part_files, parts_folder
 from r2s2r.dataset.schema import DatasetHeader, demo_number, natural_order, write_header
@@ -60,6 +59,7 @@ class DatasetWriter:
         self._signature: dict[str, tuple[str, tuple[int, ...]]] | None = None
         self._entries: dict[str, EpisodeEntry] = {}
         self._finished: WrittenDataset | None = None
+        self._closed = False
         if self.path.exists() and not overwrite:
             raise DatasetError(f"{self.path}: exists; overwrite=True replaces it, or choose another name")
         if estimate is not None:
@@ -96,8 +96,10 @@ class DatasetWriter:
         """Write one episode, safe on disk when this returns, and return its name.
 
         Raises:
-            DatasetError: it breaks a rule of the schema, differs in kind from the episodes before, or the disk is full.
+            DatasetError: it breaks a rule of the schema, differs in kind from the episodes before, the disk is full, or
+                the writer is closed.
         """
+        self._check_open()
         name = f"demo_{max((demo_number(n) or 0 for n in self._entries), default=-1) + 1}"
         stored = stored_episode(episode, name)
         self._check_kind(name, stored)
@@ -125,6 +127,7 @@ class DatasetWriter:
             DatasetError: no episode was kept (the message tells the reasons), or the disk is full.
         """
         if self._finished is None:
+            self._check_open()
             if not self._entries:
                 told = "; ".join(self.attempts.examples) or "no attempt was made"
                 raise DatasetError(f"{self.path}: nothing to publish, {self.attempts}: {told}")
@@ -137,6 +140,7 @@ class DatasetWriter:
 
     def close(self) -> None:
         """Let another writer in; episodes that are not published stay in the parts folder."""
+        self._closed = True
         self._lock.release()
         # Fails while there are episodes, as it should.
         with suppress(OSError):
@@ -169,6 +173,10 @@ class DatasetWriter:
         self._entries[name] = EpisodeEntry(len(episode), episode.source_demo, episode.attributes)
         self.attempts.kept += 1
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise DatasetError(f"{self.path}: this writer is closed; make another one to write more")
+
     def _check_kind(self, name: str, episode: Episode) -> None:
         received = signature(episode)
         if self._signature is None:
@@ -189,11 +197,10 @@ class DatasetWriter:
 
 
 def _part_image(name: str, episode: Episode, header: DatasetHeader) -> bytes:
-    # Made in memory and written in one go: a full disk then never meets a half-open HDF5 file.
-    with h5py.File(name, "w", driver="core", backing_store=False, libver=LIBVER, track_order=False) as file:
+    def fill(file: handles.File) -> None:
         data = file.create_group("data", track_order=False)
         write_header(data, header)
         data.attrs["total"] = len(episode)
         write_episode(data.create_group(name, track_order=False), episode, compress=False)
-        file.flush()
-        return file.id.get_file_image()
+
+    return new_image(fill)
