@@ -11,9 +11,7 @@ from r2s2r.behavior.minimum_jerk import PEAK_SPEED_RATIO, bump, coasting, progre
 from r2s2r.behavior.synergy import ClosingSynergy
 from r2s2r.contracts.errors import ConfigError
 from r2s2r.contracts.transforms import quat_multiply, quat_normalise, quat_rotate, quat_slerp, yaw_quat
-
-MAX_TOOL_SPEED = 1.0
-"""Highest wrist speed [m/s]: tool speed limit of the xArm series (UFACTORY user manual)."""
+from r2s2r.robot.limits import TOOL_SPEED_LIMIT
 
 TRANSPORT_ONSET = 0.7
 """Share of the lift after which the transport begins; the two overlap as in human motion."""
@@ -79,7 +77,7 @@ class Motion:
     @staticmethod
     def draw(human: HumanStatistics, length: float, begin: float, rng: np.random.Generator) -> "Motion":
         """Return a motion over `length` [m] with the variation of `human`, no faster than the tool may go."""
-        fastest = SPEED_MARGIN * PEAK_SPEED_RATIO * length / MAX_TOOL_SPEED
+        fastest = SPEED_MARGIN * PEAK_SPEED_RATIO * length / TOOL_SPEED_LIMIT
         rise, deviation = human.path_rise.draw(rng), human.path_deviation.draw(rng)
         return Motion(
             begin=begin,

@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.signal import butter, find_peaks, sosfiltfilt
+from scipy.signal import find_peaks
 
+from r2s2r.behavior.low_pass import low_pass
 from r2s2r.contracts.errors import RecordingError
-
-CUTOFF_HZ = 10.0
-"""Low-pass for speeds. Voluntary hand motion lies below 10 Hz; zero phase, so that no event moves."""
 
 EDGE_FRACTION = 0.05
 """A reach runs while the hand nears the object faster than this share of its fastest approach; 5 % is the usual
@@ -85,11 +83,6 @@ def find_reaches(
         if len(before) and len(after):
             reaches.append(_reach(time_s, smooth_pos, distance, gap, before[-1], near, after[0]))
     return reaches
-
-
-def low_pass(values: np.ndarray, rate_hz: float) -> np.ndarray:
-    """Return `values` (T, ...) without what is faster than :data:`CUTOFF_HZ`, zero phase."""
-    return sosfiltfilt(butter(2, CUTOFF_HZ, fs=rate_hz, output="sos"), values, axis=0)
 
 
 def _even_rate(time_s: np.ndarray) -> float:

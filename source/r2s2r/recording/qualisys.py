@@ -22,10 +22,7 @@ FINGER_MARKERS = {
     "pinky_tip": "little_tip",
     "pinky_pip": "little_middle",
 }
-"""Marker of each keypoint. The middle markers sit on the skin near the middle joints."""
-
-KNUCKLES = {f"{finger}_mcp": f"{finger}_pip" for finger in ("index", "middle", "ring", "pinky")}
-"""Knuckles carry no marker: each is the fixed point of the hand that its finger's middle marker turns about."""
+"""Marker of each keypoint. The middle markers sit on the skin near the middle joints; knuckles carry none."""
 
 RIGID_TO_M = 0.002
 """How far a distance of the hand's triangle may vary (standard deviation) [m]; measured: 0.0001."""
@@ -46,9 +43,6 @@ def load_qualisys(path: Path) -> HandRecording:
     keypoints = np.full((len(wrist_pos), 21, 3), np.nan)
     for keypoint, marker in FINGER_MARKERS.items():
         keypoints[:, KEYPOINTS.index(keypoint)] = markers[marker]
-    for knuckle, middle in KNUCKLES.items():
-        local = _to_local(keypoints[:, KEYPOINTS.index(middle)], wrist_pos, axes)
-        keypoints[:, KEYPOINTS.index(knuckle)] = wrist_pos + axes @ centre_of_rotation(local)
     return HandRecording(
         source=f"Qualisys {path}",
         handedness="right",
@@ -59,16 +53,6 @@ def load_qualisys(path: Path) -> HandRecording:
         wrist_quat=quat_from_matrix(axes),
         object_pos=np.mean([markers[name] for name in OBJECT_MARKERS], axis=0),
     )
-
-
-def centre_of_rotation(points: np.ndarray) -> np.ndarray:
-    """Return the centre (3,) of the sphere that `points` (T, 3) lie on, in the least-squares sense.
-
-    |p - c|^2 = r^2 is linear in c and r^2 - |c|^2 (Gamage and Lasenby, J. Biomech. 35(1), 2002). NaN rows are left out.
-    """
-    seen = points[np.isfinite(points).all(axis=-1)]
-    system = np.hstack([2.0 * seen, np.ones((len(seen), 1))])
-    return np.linalg.lstsq(system, np.sum(seen**2, axis=1), rcond=None)[0][:3]
 
 
 def _named_markers(markers: np.ndarray, names: list[str], path: Path) -> dict[str, np.ndarray]:
@@ -93,10 +77,6 @@ def _hand_pose(markers: dict[str, np.ndarray], path: Path) -> tuple[np.ndarray, 
     normal = _unit(np.cross(across, top - 0.5 * (left + right)))
     axes = np.stack([normal, across, np.cross(normal, across)], axis=-1)
     return (top + left + right) / 3.0, axes
-
-
-def _to_local(points: np.ndarray, origin: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    return np.einsum("tji,tj->ti", axes, points - origin)
 
 
 def _unit(vector: np.ndarray) -> np.ndarray:
