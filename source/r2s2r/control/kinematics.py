@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from r2s2r.contracts.errors import RobotDescriptionError
-from r2s2r.contracts.transforms import pose, quat_exp, yaw_quat
-from r2s2r.robot.urdf import end_link, named, parent_joints, read_urdf
+from r2s2r.contracts.transforms import pose, quat_exp
+from r2s2r.robot.urdf import end_link, named, origin_matrix, parent_joints, parse_numbers, read_urdf
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def serial_chain(urdf_path: Path, wrist_link: str) -> SerialChain:
         link = end_link(parents[link], "parent")
     frames, axes, limits, names, pending = [], [], [], [], np.eye(4)
     for joint in joints:
-        pending = pending @ _origin(joint)
+        pending = pending @ origin_matrix(joint)
         if joint.get("type") == "fixed":
             continue
         limits.append(_limits(joint))
@@ -71,20 +71,9 @@ def serial_chain(urdf_path: Path, wrist_link: str) -> SerialChain:
     return SerialChain(tuple(names), np.array(frames), np.array(axes), pending, lower, upper, velocity)
 
 
-def _origin(joint: ET.Element) -> np.ndarray:
-    """Return the joint's frame in its parent link (4, 4); URDF turns about fixed x, y, z in this order."""
-    origin = joint.find("origin")
-    attributes = {} if origin is None else origin.attrib
-    roll, pitch, yaw = _numbers(attributes.get("rpy", "0 0 0"))
-    turn = pose(np.zeros(3), yaw_quat(yaw)) @ pose(np.zeros(3), quat_exp(np.array([0.0, pitch, 0.0])))
-    matrix = turn @ pose(np.zeros(3), quat_exp(np.array([roll, 0.0, 0.0])))
-    matrix[:3, 3] = _numbers(attributes.get("xyz", "0 0 0"))
-    return matrix
-
-
 def _axis(joint: ET.Element) -> np.ndarray:
     element = joint.find("axis")
-    axis = np.array(_numbers("1 0 0" if element is None else element.get("xyz", "1 0 0")))
+    axis = np.array(parse_numbers("1 0 0" if element is None else element.get("xyz", "1 0 0")))
     return axis / np.linalg.norm(axis)
 
 
@@ -95,7 +84,3 @@ def _limits(joint: ET.Element) -> tuple[float, float, float]:
             f"joint {name!r} is {joint.get('type')!r}; a wrist hangs on revolute ones with limits"
         )
     return float(limit.get("lower", 0.0)), float(limit.get("upper", 0.0)), float(limit.get("velocity", 0.0))
-
-
-def _numbers(text: str) -> list[float]:
-    return [float(word) for word in text.split()]

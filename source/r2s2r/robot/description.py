@@ -14,9 +14,9 @@ from r2s2r.contracts.errors import ConfigError, MissingDependencyError, RobotDes
 from r2s2r.contracts.joints import ARM_JOINTS, HAND_JOINTS
 from r2s2r.robot.cache import user_cache, whole_folder
 from r2s2r.robot.inertia import is_physical, nearest_physical
-from r2s2r.robot.urdf import end_link, mesh_file, named, parent_joints, read_urdf, rename
+from r2s2r.robot.urdf import end_link, format_numbers, mesh_file, named, parent_joints, read_urdf, rename
 
-COMPOSER_VERSION = 1
+COMPOSER_VERSION = 2
 """Part of every cache key: raise it whenever :func:`compose` writes something else for the same input."""
 
 NOT_PHYSICS = ("ros2_control", "gazebo", "transmission")
@@ -100,7 +100,8 @@ class RobotDescription:
 def compose(cfg: RobotDescriptionCfg | None = None, cache_dir: Path | None = None) -> RobotDescription:
     """Join arm and hand, and write URDF and meshes to `<cache>/robot/<digest>/` unless they are there.
 
-    Names lose what USD forbids. Inertias that no body can have are replaced by the nearest that one can. Joint
+    Names lose what USD forbids. Inertias that no body can have are replaced by the nearest that one can. The arm's
+    collision meshes become boxes; the hand collides as its vendor says, with boxes and spheres at the tips. Joint
     `<dynamics>` are left out: passive damping and friction belong to :class:`r2s2r.contracts.world.ArmModel`, and the
     vendor's hand values (friction 10 N m at 0.7 N m of torque) are no physical ones.
 
@@ -116,21 +117,29 @@ def compose(cfg: RobotDescriptionCfg | None = None, cache_dir: Path | None = Non
     arm_path, hand_path = _urdf_paths(cfg)
     package_dirs = (*cfg.package_dirs, *_packaged_share())
     arm, hand = read_urdf(arm_path), read_urdf(hand_path)
-    meshes = _localise_meshes(arm, arm_path, package_dirs, "arm") | _localise_meshes(
-        hand, hand_path, package_dirs, "hand"
-    )
+    arm_meshes = _localise_meshes(arm, arm_path, package_dirs, "arm")
+    meshes = arm_meshes | _localise_meshes(hand, hand_path, package_dirs, "hand")
     digest = _digest(cfg, [arm_path, hand_path, *meshes.values()])
     robot = _join(arm, hand, cfg)
     folder = (cache_dir or user_cache()) / "robot" / digest
     urdf_path = folder / f"{robot.get('name')}.urdf"
     if not urdf_path.is_file():
         with whole_folder(folder) as aside:
-            (aside / "meshes").mkdir()
-            for name, source in meshes.items():
-                shutil.copyfile(source, aside / name)
-            ET.indent(robot)
-            ET.ElementTree(robot).write(aside / urdf_path.name, encoding="utf-8", xml_declaration=True)
+            _write(robot, aside / urdf_path.name, arm_meshes, meshes)
     return RobotDescription(urdf_path, digest, _link_paths(robot), cfg.hand_prefix + cfg.mount_child, cfg.mount_parent)
+
+
+def _write(robot: ET.Element, path: Path, arm_meshes: dict[str, Path], meshes: dict[str, Path]) -> None:
+    try:
+        from r2s2r.robot.collision import replace_meshes_by_boxes
+    except ImportError as error:
+        raise MissingDependencyError(f"robot description: {error.name} is missing; pip install 'r2s2r[sim]'") from error
+    replace_meshes_by_boxes(robot, arm_meshes)
+    (path.parent / "meshes").mkdir()
+    for name, source in meshes.items():
+        shutil.copyfile(source, path.parent / name)
+    ET.indent(robot)
+    ET.ElementTree(robot).write(path, encoding="utf-8", xml_declaration=True)
 
 
 def _packaged_share() -> tuple[Path, ...]:
@@ -193,15 +202,12 @@ def _join(arm: ET.Element, hand: ET.Element, cfg: RobotDescriptionCfg) -> ET.Ele
     _check_joints(arm, cfg.arm_joints, f"arm URDF {arm_name!r}")
     _check_joints(hand, cfg.hand_joints, f"hand URDF {hand_name!r}")
     _check_mount(arm, hand, cfg)
-    for link in arm.findall("link"):
-        for collision in link.findall("collision"):
-            link.remove(collision)
     robot = ET.Element("robot", {"name": "xarm7_allegro" if cfg == RobotDescriptionCfg() else "robot"})
     robot.extend([*arm, *hand])
     mount = ET.SubElement(robot, "joint", {"name": "hand_mount", "type": "fixed"})
     ET.SubElement(mount, "parent", {"link": cfg.mount_parent})
     ET.SubElement(mount, "child", {"link": cfg.hand_prefix + cfg.mount_child})
-    ET.SubElement(mount, "origin", {"xyz": _numbers(cfg.mount_xyz), "rpy": _numbers(cfg.mount_rpy)})
+    ET.SubElement(mount, "origin", {"xyz": format_numbers(cfg.mount_xyz), "rpy": format_numbers(cfg.mount_rpy)})
     return robot
 
 
@@ -235,10 +241,6 @@ def _mend(inertia: ET.Element) -> None:
     matrix = nearest_physical(matrix)
     for key, value in zip(keys, matrix[np.triu_indices(3)], strict=True):
         inertia.set(key, repr(float(value)))
-
-
-def _numbers(values: tuple[float, ...]) -> str:
-    return " ".join(repr(float(value)) for value in values)
 
 
 def _link_paths(robot: ET.Element) -> dict[str, str]:

@@ -2,9 +2,13 @@
 
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+
 from r2s2r.contracts.errors import RobotDescriptionError
+from r2s2r.contracts.transforms import pose, quat_exp, quat_multiply, yaw_quat
 
 
 def read_urdf(path: Path) -> ET.Element:
@@ -79,6 +83,35 @@ def end_link(joint: ET.Element, end: str) -> str:
     """Return the link at `end` (`parent` or `child`) of a joint that has both."""
     element = joint.find(end)
     return "" if element is None else element.get("link", "")
+
+
+def origin_matrix(element: ET.Element) -> np.ndarray:
+    """Return the pose (4, 4) that the `<origin>` of `element` gives; none is the identity.
+
+    URDF turns about the fixed axes x, y and z, in this order.
+    """
+    origin = element.find("origin")
+    attributes = {} if origin is None else origin.attrib
+    roll, pitch, yaw = parse_numbers(attributes.get("rpy", "0 0 0"))
+    turn = quat_multiply(quat_exp(np.array([0.0, pitch, 0.0])), quat_exp(np.array([roll, 0.0, 0.0])))
+    return pose(np.array(parse_numbers(attributes.get("xyz", "0 0 0"))), quat_multiply(yaw_quat(yaw), turn))
+
+
+def parse_numbers(text: str) -> list[float]:
+    """Return the numbers of a URDF attribute.
+
+    Raises:
+        RobotDescriptionError: a word is no number.
+    """
+    try:
+        return [float(word) for word in text.split()]
+    except ValueError as error:
+        raise RobotDescriptionError(f"URDF: {text!r} are no numbers") from error
+
+
+def format_numbers(values: Iterable[float]) -> str:
+    """Return `values` as a URDF attribute, exactly."""
+    return " ".join(repr(float(value)) for value in values)
 
 
 def mesh_file(filename: str, urdf: Path, package_dirs: tuple[Path, ...]) -> Path:

@@ -42,7 +42,10 @@ def link_prim_path(description: RobotDescription, link: str) -> str:
 
 def _convert(urdf_path: Path, folder: Path) -> None:
     import urdf_usd_converter  # loads USD
+    import usdex.core
 
+    usdex.core.activateDiagnosticsDelegate()
+    usdex.core.setDiagnosticsLevel(usdex.core.DiagnosticsLevel.eWarning)
     try:
         urdf_usd_converter.Converter().convert(str(urdf_path), str(folder))
     except (ValueError, RuntimeError) as error:
