@@ -1,6 +1,7 @@
 """The composed robot: what is in it, where it is kept, and what is refused."""
 
 import dataclasses
+import importlib.metadata
 import multiprocessing
 import shutil
 import xml.etree.ElementTree as ET
@@ -161,6 +162,22 @@ def test_moved_input_has_the_same_digest_and_changed_input_another(own, tmp_path
     assert compose(there, tmp_path / "cache").digest != first.digest
     higher = dataclasses.replace(own, mount_xyz=(0.0, 0.0, 0.2))
     assert compose(higher, tmp_path / "cache").digest != first.digest
+
+
+def test_default_files_named_by_hand_are_the_default_robot(description):
+    share = Path(str(importlib.metadata.distribution("example-robot-data").locate_file("cmeel.prefix/share")))
+    robots = share / "example-robot-data/robots"
+    cfg = RobotDescriptionCfg(
+        arm_urdf=robots / "xarm_description/urdf/xarm7.urdf",
+        hand_urdf=robots / "allegro_hand_description/urdf/allegro_right_hand.urdf",
+    )
+    assert compose(cfg, description.folder.parents[1]) == description
+
+
+def test_a_cache_folder_without_its_urdf_is_named(own, tmp_path):
+    compose(own, tmp_path / "cache").urdf_path.unlink()
+    with pytest.raises(RobotDescriptionError, match="has lost its URDF; delete it"):
+        compose(own, tmp_path / "cache")
 
 
 def test_processes_that_compose_at_once_share_one_folder(own, tmp_path):

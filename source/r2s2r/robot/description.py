@@ -16,7 +16,7 @@ from r2s2r.robot.cache import user_cache, whole_folder
 from r2s2r.robot.inertia import is_physical, nearest_physical
 from r2s2r.robot.urdf import end_link, format_numbers, mesh_file, named, parent_joints, read_urdf, rename
 
-COMPOSER_VERSION = 2
+COMPOSER_VERSION = 3
 """Part of every cache key: raise it whenever :func:`compose` writes something else for the same input."""
 
 NOT_PHYSICS = ("ros2_control", "gazebo", "transmission")
@@ -122,10 +122,12 @@ def compose(cfg: RobotDescriptionCfg | None = None, cache_dir: Path | None = Non
     digest = _digest(cfg, [arm_path, hand_path, *meshes.values()])
     robot = _join(arm, hand, cfg)
     folder = (cache_dir or user_cache()) / "robot" / digest
-    urdf_path = folder / f"{robot.get('name')}.urdf"
+    urdf_path = folder / "robot.urdf"
     if not urdf_path.is_file():
         with whole_folder(folder) as aside:
             _write(robot, aside / urdf_path.name, arm_meshes, meshes)
+    if not urdf_path.is_file():
+        raise RobotDescriptionError(f"cache folder {str(folder)!r} has lost its URDF; delete it")
     return RobotDescription(urdf_path, digest, _link_paths(robot), cfg.hand_prefix + cfg.mount_child, cfg.mount_parent)
 
 
@@ -202,7 +204,7 @@ def _join(arm: ET.Element, hand: ET.Element, cfg: RobotDescriptionCfg) -> ET.Ele
     _check_joints(arm, cfg.arm_joints, f"arm URDF {arm_name!r}")
     _check_joints(hand, cfg.hand_joints, f"hand URDF {hand_name!r}")
     _check_mount(arm, hand, cfg)
-    robot = ET.Element("robot", {"name": "xarm7_allegro" if cfg == RobotDescriptionCfg() else "robot"})
+    robot = ET.Element("robot", {"name": "robot"})
     robot.extend([*arm, *hand])
     mount = ET.SubElement(robot, "joint", {"name": "hand_mount", "type": "fixed"})
     ET.SubElement(mount, "parent", {"link": cfg.mount_parent})

@@ -25,6 +25,8 @@ def robot_usd(description: RobotDescription) -> Path:
     if not path.is_file():
         with whole_folder(folder) as aside:
             _convert(description.urdf_path, aside)
+    if not path.is_file():
+        raise RobotDescriptionError(f"cache folder {str(folder)!r} has lost its USD; delete it")
     return path
 
 
