@@ -48,6 +48,7 @@ def hand_targets(recording: HandRecording, hand: HandModel) -> HandTargets:
     if recording.handedness != "right":
         raise RetargetingError(f"{recording.source}: a {recording.handedness} hand; the robot hand is a right one")
     points = _in_palm(recording)
+    measured = _measured(points, recording)
     rest = hand.link_pos(np.zeros((1, 16)), FINGERTIPS + MIDDLE_LINKS + KNUCKLE_LINKS)[0]
     robot_tips, robot_middles, robot_knuckles = rest[:4], rest[4:8], rest[8:]
     upper, lower = _scales(points, robot_knuckles, robot_middles[1:], robot_tips[1:])
@@ -62,8 +63,6 @@ def hand_targets(recording: HandRecording, hand: HandModel) -> HandTargets:
     last_length = np.linalg.norm(robot_tips[0] - robot_middles[0])
     thumb_middle = tips[:, 0] + last_length * _unit(points[:, _THUMB_IP] - thumb)
     middles = np.concatenate([thumb_middle[:, None], finger_middles], axis=1)
-    measured = np.isfinite(tips).all(axis=-1) & np.isfinite(middles).all(axis=-1)
-    _check_seen(measured, recording)
     return HandTargets(_hold(tips, measured), _hold(middles, measured), measured)
 
 
@@ -135,13 +134,17 @@ def _keep_pinches(tips: np.ndarray, thumb: np.ndarray, ends: np.ndarray, scale: 
     return moved
 
 
-def _check_seen(measured: np.ndarray, recording: HandRecording) -> None:
+def _measured(points: np.ndarray, recording: HandRecording) -> np.ndarray:
+    """Return which fingers (T, 4) are measured well enough in which frame."""
+    needed = ((_THUMB_IP, _THUMB_TIP, *_KNUCKLE[:2]), *zip(_KNUCKLE, _MIDDLE, _TIP, strict=True))
+    measured = np.stack([np.isfinite(points[:, keypoints]).all(axis=(1, 2)) for keypoints in needed], axis=1)
     unseen = [finger for finger, seen in zip(FINGERS, measured.any(axis=0), strict=True) if not seen]
     if unseen:
         raise RetargetingError(
             f"{recording.source}: {', '.join(unseen)} not measured in any frame; "
             "knuckle, middle joint and tip of each finger are needed"
         )
+    return measured
 
 
 def _hold(values: np.ndarray, measured: np.ndarray) -> np.ndarray:
