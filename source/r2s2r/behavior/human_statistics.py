@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from r2s2r.behavior.reaches import Reach
+from r2s2r.behavior.reaches import find_reaches
 from r2s2r.contracts.errors import ConfigError, RecordingError
+from r2s2r.recording.hand_recording import HandRecording
 
 
 @dataclass(frozen=True)
@@ -78,12 +79,17 @@ class HumanStatistics:
     hold_s: Spread
 
     @staticmethod
-    def measure(reaches: Sequence[Reach], source: str) -> "HumanStatistics":
-        """Return the statistics of `reaches`.
+    def measure(recording: HandRecording, source: str) -> "HumanStatistics":
+        """Return the statistics of the reaches in a recording.
+
+        Args:
+            recording: evenly sampled, with wrist and object motion.
+            source: what to call it.
 
         Raises:
-            RecordingError: fewer than two reaches.
+            RecordingError: fewer than two reaches, or see :func:`~r2s2r.behavior.reaches.find_reaches`.
         """
+        reaches = find_reaches(recording)
         spreads = {
             field.name: Spread.of([getattr(reach, field.name) for reach in reaches])
             for field in dataclasses.fields(HumanStatistics)
@@ -112,7 +118,7 @@ _BUILTIN = HumanStatistics(
     peak_speed_fraction=Spread(0.4992, 0.0832, 0.3826, 0.4915, 0.6554),
     speed_ratio=Spread(1.6764, 0.1406, 1.4893, 1.6550, 1.9173),
     path_deviation=Spread(0.0878, 0.0297, 0.0293, 0.0952, 0.1242),
-    path_rise=Spread(0.0565, 0.0265, 0.0141, 0.0658, 0.0852),
+    path_rise=Spread(0.0655, 0.0309, 0.0157, 0.0751, 0.0995),
     closing_onset_s=Spread(-0.1921, 0.0835, -0.3240, -0.1800, -0.0750),
     closing_duration_s=Spread(0.3453, 0.0654, 0.2450, 0.3600, 0.4330),
     hold_s=Spread(0.1879, 0.0469, 0.1200, 0.1900, 0.2500),

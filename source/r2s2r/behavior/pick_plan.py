@@ -8,6 +8,7 @@ from r2s2r.behavior.demonstration import Phase
 from r2s2r.behavior.grasp import GraspGeometry
 from r2s2r.behavior.human_statistics import HumanStatistics
 from r2s2r.behavior.minimum_jerk import PEAK_SPEED_RATIO, bump, coasting, progress, skewed_progress
+from r2s2r.behavior.reaches import upward_normal
 from r2s2r.behavior.synergy import ClosingSynergy
 from r2s2r.contracts.errors import ConfigError
 from r2s2r.contracts.transforms import quat_multiply, quat_normalise, quat_rotate, quat_slerp, yaw_quat
@@ -70,7 +71,7 @@ class Motion:
     duration: float
     peak_fraction: float
     rise: float
-    """Upward detour half way [m]."""
+    """Detour half way, over the straight way [m]."""
     sideways: float
     """Horizontal detour half way [m], positive to the left of the way."""
 
@@ -191,9 +192,10 @@ class PickPlan:
         goal = scene.object_pos_b + to_wrist + ridden
         share = self.approach.share(t)[:, None]
         pos = scene.wrist_pos_b + share * (goal - scene.wrist_pos_b)
-        left = np.cross(UP, goal - scene.wrist_pos_b)
-        left /= np.maximum(np.linalg.norm(left, axis=-1, keepdims=True), 1e-6)
-        pos = pos + bump(share) * (self.approach.rise * UP + self.approach.sideways * left)
+        over = upward_normal(goal - scene.wrist_pos_b)
+        aside = np.cross(over, goal - scene.wrist_pos_b)
+        aside /= np.linalg.norm(aside, axis=-1, keepdims=True)
+        pos = pos + bump(share) * (self.approach.rise * over + self.approach.sideways * aside)
         pos = pos + self.lift.share(t)[:, None] * self.grasp.lift_m * UP
         return pos, quat_slerp(scene.wrist_quat_b, goal_quat, share[:, 0])
 

@@ -7,6 +7,7 @@ from scipy.signal import find_peaks
 
 from r2s2r.behavior.low_pass import low_pass
 from r2s2r.contracts.errors import RecordingError
+from r2s2r.recording.hand_recording import KEYPOINTS, HandRecording
 
 EDGE_FRACTION = 0.05
 """A reach runs while the hand nears the object faster than this share of its fastest approach; 5 % is the usual
@@ -14,6 +15,8 @@ threshold of the reaching literature."""
 
 MIN_SWING_M = 0.1
 """Hand-to-object distance must swing by this much to count as a reach [m]."""
+
+_APERTURE = (KEYPOINTS.index("thumb_ip"), KEYPOINTS.index("index_pip"))
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class Reach:
     """Largest distance from the straight line over its length; 0 for a straight path."""
 
     path_rise: float
-    """Upward part of that largest deviation over the length; positive when the hand arcs over the line."""
+    """Its part in the vertical plane of the line, over the length; positive when the hand arcs over it."""
 
     closing_onset_s: float
     """When the aperture has closed by 10 %, after the end of the reach (negative: before it)."""
@@ -57,39 +60,41 @@ class Reach:
     """How long the aperture stays beyond 90 % closed."""
 
 
-def find_reaches(
-    time_s: np.ndarray, wrist_pos: np.ndarray, object_pos: np.ndarray, aperture: np.ndarray
-) -> list[Reach]:
+def find_reaches(recording: HandRecording) -> list[Reach]:
     """Return the reaches of a recording in order.
 
-    Args:
-        time_s: evenly spaced times (T,) [s].
-        wrist_pos: wrist positions (T, 3) in a frame whose z axis points up [m], finite.
-        object_pos: object positions in the same frame (T, 3) [m], finite.
-        aperture: distance between thumb and index finger (T,) [m], finite.
+    The aperture is the distance between the last joint of the thumb and the middle joint of the index finger: the tips
+    go out of sight when the hand closes.
 
     Raises:
-        RecordingError: the times are not evenly spaced, or too few for the low-pass.
+        RecordingError: no wrist or object motion, thumb or index finger not measured throughout, uneven times.
     """
-    rate_hz = _even_rate(time_s)
-    smooth_pos = low_pass(wrist_pos, rate_hz)
-    distance = np.linalg.norm(smooth_pos - low_pass(object_pos, rate_hz), axis=-1)
-    gap = low_pass(aperture, rate_hz)
+    if recording.wrist_pos is None or recording.object_pos is None:
+        raise RecordingError(f"{recording.source}: reaches need the motion of wrist and object; one of them is missing")
+    if not recording.valid[:, _APERTURE].all():
+        raise RecordingError(
+            f"{recording.source}: reaches need thumb_ip and index_pip in every frame; fill the gaps first"
+        )
+    rate_hz = _even_rate(recording)
+    wrist_pos = low_pass(recording.wrist_pos, rate_hz)
+    distance = np.linalg.norm(wrist_pos - low_pass(recording.object_pos, rate_hz), axis=-1)
+    first, second = (recording.keypoints_m[:, k] for k in _APERTURE)
+    aperture = low_pass(np.linalg.norm(first - second, axis=-1), rate_hz)
     nears, _ = find_peaks(-distance, prominence=MIN_SWING_M)
     fars, _ = find_peaks(distance, prominence=MIN_SWING_M)
     reaches = []
     for near in nears:
         before, after = fars[fars < near], fars[fars > near]
         if len(before) and len(after):
-            reaches.append(_reach(time_s, smooth_pos, distance, gap, before[-1], near, after[0]))
+            reaches.append(_reach(recording.time_s, wrist_pos, distance, aperture, before[-1], near, after[0]))
     return reaches
 
 
-def _even_rate(time_s: np.ndarray) -> float:
-    steps = np.diff(time_s)
-    if len(steps) < 20 or steps.max() - steps.min() > 0.01 * steps.mean():
-        raise RecordingError(f"reaches: {len(time_s)} frames at uneven times or too few; resample to one rate first")
-    return 1.0 / steps.mean()
+def _even_rate(recording: HandRecording) -> float:
+    steps = np.diff(recording.time_s)
+    if steps.max() - steps.min() > 0.01 * steps.mean():
+        raise RecordingError(f"{recording.source}: the times are not even; resample to one rate first")
+    return float(1.0 / steps.mean())
 
 
 def _reach(
@@ -119,11 +124,19 @@ def _reach(
         peak_speed_fraction=float((time_s[begin + speed.argmax()] - time_s[begin]) / duration),
         speed_ratio=float(speed.max() / speed.mean()),
         path_deviation=float(np.linalg.norm(widest) / length),
-        path_rise=float(widest[2] / length),
+        path_rise=float(widest @ upward_normal(chord) / length),
         closing_onset_s=float(time_s[onset] - time_s[end]),
         closing_duration_s=float(time_s[closed] - time_s[onset]),
         hold_s=float(time_s[opened] - time_s[closed]),
     )
+
+
+def upward_normal(way: np.ndarray) -> np.ndarray:
+    """Return the unit vector (..., 3) across `way` (..., 3) that leads most upwards; x for a vertical way."""
+    ahead = way / np.linalg.norm(way, axis=-1, keepdims=True)
+    upward = np.array([0.0, 0.0, 1.0]) - ahead[..., 2:] * ahead
+    length = np.linalg.norm(upward, axis=-1, keepdims=True)
+    return np.where(length > 1e-6, upward / np.maximum(length, 1e-6), np.array([1.0, 0.0, 0.0]))
 
 
 def _edges(approach_speed: np.ndarray, far: int, near: int) -> tuple[int, int]:

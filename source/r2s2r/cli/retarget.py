@@ -35,10 +35,13 @@ class Retarget(Verb):
             raise ConfigError(f"--clip-seconds: received {self.clip_seconds}, allowed are 0 and more")
         out = writable_folder(self.out)
         # Loaded here, so that `--help` needs neither Newton nor Warp.
+        import warp as wp
+
         from r2s2r.behavior.motion import retarget
         from r2s2r.recording.load import load_hand_recording
         from r2s2r.recording.resampling import resample
 
+        wp.config.quiet = True
         loaded = load_hand_recording(self.recording, self.source)
         # Single poses are no motion: there is nothing between them to interpolate.
         recording = loaded if loaded.rate_hz < POLICY_RATE_HZ / 2 else resample(loaded, POLICY_RATE_HZ).recording

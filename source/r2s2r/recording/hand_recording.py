@@ -23,6 +23,9 @@ PALM_LENGTH_RANGE = (0.05, 0.15)
 SPAN_RANGE = (0.06, 0.30)
 """Largest distance between two keypoints of a frame [m], where wrist or middle knuckle are not measured."""
 
+MIN_AXIS_COSINE = 0.5
+"""Wrist axes and knuckles must agree within 60 deg: knuckles are a coarse measure, other conventions are 90 deg off."""
+
 
 @dataclass(frozen=True)
 class HandRecording:
@@ -34,7 +37,8 @@ class HandRecording:
 
     Raises:
         RecordingError: too few frames, times that do not increase, a wrong shape, a tracked keypoint that is not
-            finite, another unit than metres, or a handedness that the fingers contradict or cannot confirm.
+            finite, another unit than metres, wrist axes that the knuckles contradict, or a handedness that the fingers
+            contradict or cannot confirm.
     """
 
     source: str
@@ -66,6 +70,7 @@ class HandRecording:
         self._check_time()
         self._check_keypoints()
         self._check_size()
+        self._check_wrist_axes()
         self._check_handedness()
 
     def __len__(self) -> int:
@@ -140,6 +145,25 @@ class HandRecording:
             if low <= length / factor <= high:
                 hint = f"; are these {unit}? divide by {factor:g}"
         raise RecordingError(f"{self.source}: {what} is {length:.4g} m, a hand has {low} to {high} m{hint}")
+
+    def _check_wrist_axes(self) -> None:
+        """Refuse a wrist frame of another convention: z must lead to the knuckles, y along their row."""
+        if self.wrist_pos is None or self.wrist_quat is None:
+            return
+        points = self.keypoints_m
+        bases = np.where(np.isfinite(points[:, (5, 9, 17)]), points[:, (5, 9, 17)], points[:, (6, 10, 18)])
+        for axis, direction in (("z", bases[:, 1] - self.wrist_pos), ("y", bases[:, 0] - bases[:, 2])):
+            unit = quat_rotate(self.wrist_quat, np.eye(3)["xyz".index(axis)])
+            cosine = np.sum(unit * direction, axis=-1) / np.maximum(np.linalg.norm(direction, axis=-1), 1e-9)
+            # Which way y points along the row of knuckles is the handedness, which has its own check.
+            cosine = np.abs(cosine) if axis == "y" else cosine
+            cosine = cosine[np.isfinite(cosine)]
+            if len(cosine) and np.median(cosine) < MIN_AXIS_COSINE:
+                away = np.degrees(np.arccos(np.median(cosine)))
+                raise RecordingError(
+                    f"{self.source}: the wrist's {axis} axis points {away:.0f} deg away from where the knuckles say; "
+                    "x leads out of the palm, z along the fingers"
+                )
 
     def _check_handedness(self) -> None:
         along = None if self.wrist_quat is None else quat_rotate(self.wrist_quat, np.array([0.0, 0.0, 1.0]))
