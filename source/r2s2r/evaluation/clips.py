@@ -9,9 +9,13 @@ from functools import lru_cache
 from itertools import chain
 from math import isfinite
 from pathlib import Path
+from typing import Final
 
 import av
 import numpy as np
+from av.codec.codec import Codec, UnknownCodecError
+from av.container import OutputContainer
+from av.error import FFmpegError
 from av.video.reformatter import ColorRange, Colorspace
 from PIL import Image, ImageDraw, ImageFont
 
@@ -19,6 +23,8 @@ from r2s2r.contracts.errors import ConfigError, MissingDependencyError, Recordin
 from r2s2r.contracts.files import whole_file
 
 Colour = tuple[int, int, int]
+
+_ENCODER: Final = "libx264"
 
 # Constant quality: 23 is x264's default; thin lines and small letters keep legible one step finer.
 _ENCODER_OPTIONS = {"crf": "21", "preset": "medium"}
@@ -69,12 +75,14 @@ def read_clip(path: Path | str) -> tuple[np.ndarray, float]:
     Raises:
         RecordingError: there is no such file, it is damaged or holds no pictures.
     """
+    frames: list[np.ndarray] = []
+    rate = None
     try:
         with av.open(str(path)) as container:
             stream = container.streams.video[0]
-            frames = [_rgb_array(frame) for frame in container.decode(stream)]
             rate = stream.average_rate
-    except (av.FFmpegError, OSError, IndexError) as error:
+            frames.extend(_rgb_array(frame) for frame in container.decode(stream))
+    except (FFmpegError, OSError, IndexError) as error:
         raise RecordingError(f"clip {path}: missing, damaged or no clip ({error})") from error
     if not frames or rate is None:
         raise RecordingError(f"clip {path}: no pictures in it")
@@ -197,13 +205,14 @@ def _container_options() -> dict[str, str]:
     return {"movflags": "+faststart", "fflags": "+bitexact"}
 
 
-def _add_stream(container: av.container.OutputContainer, shape: tuple[int, ...], rate: Fraction) -> av.VideoStream:
+def _add_stream(container: OutputContainer, shape: tuple[int, ...], rate: Fraction) -> av.VideoStream:
     try:
-        stream = container.add_stream("libx264", rate=rate, options=_ENCODER_OPTIONS)
-    except (av.FFmpegError, ValueError) as error:
+        Codec(_ENCODER, "w")
+    except UnknownCodecError as error:
         raise MissingDependencyError(
-            "clips: this build of PyAV has no libx264 encoder; the wheel of the package index has one (pip install av)"
+            f"clips: this build of PyAV has no {_ENCODER} encoder; the wheel that `pip install av` brings has it"
         ) from error
+    stream = container.add_stream(_ENCODER, rate=rate, options=_ENCODER_OPTIONS)
     height, width = shape[:2]
     stream.height, stream.width = height + height % 2, width + width % 2
     stream.pix_fmt = "yuv420p"

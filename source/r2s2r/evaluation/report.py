@@ -192,7 +192,7 @@ def value_text(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value:,.0f}" if 999.5 <= abs(value) < 1e12 else f"{value:.3g}"
+        return f"{value:,.0f}" if 999.5 <= abs(value) < 1e12 else f"{value:#.3g}".removesuffix(".")
     return str(value)
 
 
