@@ -9,10 +9,22 @@ from typing import Any
 
 import numpy as np
 
+from r2s2r.contracts.checks import set_number, set_vector
 from r2s2r.contracts.errors import ConfigError
+from r2s2r.contracts.world import OBJECT_CLASSES
 
 Array = Any
 """A NumPy array or a torch tensor."""
+
+SMALLEST = 1e-6
+"""Of lengths, times and speeds in the settings; each has to be positive."""
+
+RIDING_HEIGHT = 0.08
+"""An object whose centre is less than this above the belt's surface rides on it, one that is higher is carried [m]."""
+
+HOLD_ROUNDING_S = 1e-3
+"""Slack on hold times [s]: 15 steps of 1/30 s add up to 0.5 in single and to 0.49999999999999994 in double precision;
+without it the same motion would be judged one control step later in NumPy than in torch."""
 
 
 class Outcome(IntEnum):
@@ -51,7 +63,8 @@ class JudgingCfg:
     """Geometry and limits of the verdict, in the robot's base frame.
 
     Raises:
-        ConfigError: a length, time or speed is not positive, or there are not as many bins as classes.
+        ConfigError: a length, time or speed is not positive, a place is not finite, or there are not as many bins as
+            classes.
     """
 
     bin_pos_b: tuple[tuple[float, float, float], ...]
@@ -86,18 +99,27 @@ class JudgingCfg:
 
     def __post_init__(self):
         for name in ("bin_height", "settled_speed", "hold_s", "runaway_speed"):
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"judging: {name} is {getattr(self, name)}, allowed are positive numbers")
-        if not self.bin_pos_b:
-            raise ConfigError("judging: bin_pos_b is empty, one bin for each class is needed")
+            set_number(self, name, SMALLEST, 100.0)
+        for name in ("belt_end_y", "belt_top_z", "dropped_below_z"):
+            set_number(self, name)
+        set_vector(self, "bin_inner_size", 2, SMALLEST, 100.0)
+        set_vector(self, "belt_x", 2)
+        if not self.belt_x[0] < self.belt_x[1]:
+            raise ConfigError(f"JudgingCfg.belt_x: received {self.belt_x}, allowed is low < high")
+        shapes = [np.shape(pos) for pos in self.bin_pos_b]
+        if shapes != [(3,)] * len(OBJECT_CLASSES) or not np.isfinite(self.bin_pos_b).all():
+            raise ConfigError(
+                f"JudgingCfg.bin_pos_b: received {self.bin_pos_b}, allowed are 3 finite numbers "
+                f"for each of {', '.join(OBJECT_CLASSES)}"
+            )
 
 
 def in_bin(cfg: JudgingCfg, object_pos_b: Array, bin_index: int) -> Array:
-    """Return whether each object's centre (N, 3) lies within the walls of bin `bin_index` (N,) bool."""
+    """Return whether each object's centre (N, 3) lies within floor and walls of bin `bin_index` (N,) bool."""
     x, y, z = cfg.bin_pos_b[bin_index]
     half_x, half_y = cfg.bin_inner_size[0] / 2, cfg.bin_inner_size[1] / 2
     inside = (abs(object_pos_b[:, 0] - x) < half_x) & (abs(object_pos_b[:, 1] - y) < half_y)
-    return inside & (object_pos_b[:, 2] < z + cfg.bin_height)
+    return inside & (object_pos_b[:, 2] > z) & (object_pos_b[:, 2] < z + cfg.bin_height)
 
 
 def advance_hold(
@@ -143,19 +165,28 @@ def verdict(cfg: JudgingCfg, held_s: Array, object_pos_b: Array, object_speed: A
     for index in range(len(cfg.bin_pos_b)):
         in_any_bin = in_any_bin | in_bin(cfg, object_pos_b, index)
     dropped = low & ~in_any_bin
-    on_belt = abs(object_pos_b[:, 2] - cfg.belt_top_z - 0.04) < 0.04
-    past_end = on_belt & (object_pos_b[:, 1] > cfg.belt_end_y) & (object_pos_b[:, 0] > cfg.belt_x[0])
-    runaway = ~(object_speed < cfg.runaway_speed)
-    result = (object_pos_b[:, 0] != object_pos_b[:, 0]) * int(Outcome.UNSTABLE)  # NaN is not equal to itself
+    result = low * int(Outcome.RUNNING)
+    enough = cfg.hold_s - HOLD_ROUNDING_S
     for condition, outcome in (
-        (past_end, Outcome.LEFT_BELT),
+        (_past_end(cfg, object_pos_b), Outcome.LEFT_BELT),
         (dropped, Outcome.DROPPED),
-        (held_s[:, 1] >= cfg.hold_s, Outcome.WRONG_BIN),
-        (held_s[:, 0] >= cfg.hold_s, Outcome.SUCCESS),
-        (runaway, Outcome.UNSTABLE),
+        (held_s[:, 1] >= enough, Outcome.WRONG_BIN),
+        (held_s[:, 0] >= enough, Outcome.SUCCESS),
+        (_broken(cfg, object_pos_b, object_speed), Outcome.UNSTABLE),
     ):
         result = result * ~condition + int(outcome) * condition
     return result
+
+
+def _past_end(cfg: JudgingCfg, object_pos_b: Array) -> Array:
+    x, y, above = object_pos_b[:, 0], object_pos_b[:, 1], object_pos_b[:, 2] - cfg.belt_top_z
+    on_belt = (above > 0) & (above < RIDING_HEIGHT) & (x > cfg.belt_x[0]) & (x < cfg.belt_x[1])
+    return on_belt & (y > cfg.belt_end_y)
+
+
+def _broken(cfg: JudgingCfg, object_pos_b: Array, object_speed: Array) -> Array:
+    finite = (abs(object_pos_b) < float("inf")).all(-1)  # false for NaN, which compares with nothing
+    return ~(finite & (object_speed < cfg.runaway_speed))
 
 
 def count_reasons(outcomes: np.ndarray) -> dict[str, int]:

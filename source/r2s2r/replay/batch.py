@@ -38,13 +38,15 @@ class BatchReplay:
             cfg: settings; None for the defaults.
 
         Raises:
-            ConfigError: no environment, a class without a demonstration, a phase that a demonstration lacks, or
-                another rate than the replay's.
+            ConfigError: no environment, no class, a class without a demonstration, a phase that a demonstration lacks,
+                a closing that the fastest time warp could step over, or another rate than the replay's.
         """
         self.cfg = cfg or ReplayCfg()
         self.num_envs, self.device = num_envs, device
         if num_envs < 1:
             raise ConfigError(f"num_envs: received {num_envs}, allowed are 1 and more")
+        if not demos_by_class:
+            raise ConfigError("demonstrations: received no class, at least one is needed")
         for index, group in enumerate(demos_by_class):
             if not group:
                 raise ConfigError(f"demonstrations: none for class {index}; at least one for each class is needed")
@@ -121,6 +123,13 @@ class BatchReplay:
             raise ConfigError(f"demonstration {demo.name}: phases {', '.join(missing)} are missing")
         if demo.rate_hz != self.cfg.rate_hz:
             raise ConfigError(f"demonstration {demo.name}: rate_hz is {demo.rate_hz}, expected {self.cfg.rate_hz}")
+        closing, fastest = demo.span(Phase.CLOSE), self.cfg.time_warp[1]
+        if closing.stop - closing.start < fastest:
+            # The pose that lift and transport start from is taken while closing: one step has to fall into it.
+            raise ConfigError(
+                f"demonstration {demo.name}: CLOSE has {closing.stop - closing.start} steps, "
+                f"a time warp of {fastest:g} needs at least {int(np.ceil(fastest))}"
+            )
 
 
 def _load(demos: Sequence[Demonstration], device: str) -> kernels.Demos:

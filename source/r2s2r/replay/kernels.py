@@ -143,7 +143,10 @@ def advance_clock(
     arrival_m: float,
     max_wait_s: float,
 ):
-    """Start in time to meet the object where the demonstration met it; let closing wait for the wrist."""
+    """Start in time to meet the object where the demonstration met it; let closing wait for the wrist.
+
+    On a belt that stands the object never comes, so that there is nothing to wait for.
+    """
     demo = attempt.demo[env]
     speed = attempt.speed[env]
     clock = attempt.clock[env]
@@ -151,15 +154,17 @@ def advance_clock(
     if clock < 0.0:
         time_to_close = close_begin * step_s / speed
         meeting_y = wp.transform_get_translation(object_b)[1] + belt_velocity[1] * time_to_close
-        if meeting_y >= demos.meeting[demo][1]:
+        if meeting_y >= demos.meeting[demo][1] or belt_velocity[1] <= 0.0:
             clock = 0.0
     else:
         later = wp.min(clock + speed, demos.begins[demo, 6])
         if attempt.closing[env] == 0 and later >= close_begin:
             place = object_b * sample(demos.wrist_object, demo, close_begin)
             away = wp.length(wp.transform_get_translation(place) - wrist_pos_b)
-            if away <= arrival_m or attempt.waited[env] >= max_wait_s:
-                attempt.late[env] = away > arrival_m
+            arrived = away <= arrival_m  # false for a wrist that is not finite
+            # The hundredth of a step absorbs the rounding of the sum, so that whole steps are counted exactly.
+            if arrived or attempt.waited[env] + 0.99 * step_s > max_wait_s:
+                attempt.late[env] = not arrived
                 attempt.closing[env] = 1
                 attempt.grasp_frame[env] = object_b
             else:
