@@ -40,11 +40,14 @@ def test_a_restarted_environment_forgets_its_last_attempt(demos, random_cell, be
     expected = drive(fresh, cell, whole_length)
     used = BatchReplay(demos, 4, device)
     begin(used, random_cell(demos[0][0], range(90, 94)))
-    drive(used, cell, whole_length - 40)
+    stuck = drive(used, cell, whole_length - 40, wrist_pos_b=np.zeros(3))
+    assert stuck.late.any() and stuck.waited_s[-1].all(), "there has to be something to forget"
     begin(used, cell)
+    assert not used.late.numpy().any() and not used.waited_s.numpy().any()
     again = drive(used, cell, whole_length)
     np.testing.assert_array_equal(again.actions, expected.actions)
     np.testing.assert_array_equal(again.late, expected.late)
+    np.testing.assert_array_equal(again.waited_s, expected.waited_s)
 
 
 def test_only_the_environments_that_are_named_start_anew(counting, quiet, cell_of, drive, begin, device):
