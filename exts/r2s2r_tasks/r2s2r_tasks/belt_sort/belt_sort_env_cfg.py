@@ -29,7 +29,7 @@ from r2s2r_tasks.belt_sort.physics_cfg import PhysicsPresetCfg
 PHYSICS_RATE_HZ = 120.0
 """Physics steps a second; four for each action."""
 
-EPISODE_S = 10.0
+EPISODE_S = 12.0
 """Time for one attempt [s]: the target needs about 3 s to come, 4 s to be sorted."""
 
 BELT_THICKNESS = 0.04

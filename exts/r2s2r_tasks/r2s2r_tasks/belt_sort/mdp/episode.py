@@ -11,7 +11,7 @@ import warp as wp
 from isaaclab.managers import CommandTerm
 from isaaclab.utils.math import subtract_frame_transforms
 
-from r2s2r_tasks.assets.spawned import spawned_size
+from r2s2r_tasks.assets.spawned import describe, extents, spawned_shape
 
 if TYPE_CHECKING:
     from isaaclab.assets import Articulation, RigidObject
@@ -78,7 +78,10 @@ class Episode(CommandTerm):
         """Colour of the lamps, linear RGB (N, 3)."""
         self.bins_b = torch.tensor(cfg.bin_pos_b, device=device)
         """Middle of each class's bin floor in the base (C, 3) [m]."""
-        self.half_heights = self._object_half_heights()
+        shapes = self._spawned_shapes()
+        self.shape_names = [[describe(shape) for shape in row] for row in shapes]
+        """Shape and size of each environment's objects (N, C)."""
+        self.half_heights = torch.tensor([[extents(shape)[2] / 2 for shape in row] for row in shapes], device=device)
         """Half of each object's height (N, C) [m]."""
         ranges = (cfg.target_x, cfg.target_y, cfg.follower_gap, cfg.yaw, cfg.belt_speed)
         self._ranges = wp.array(ranges, dtype=wp.vec2, device=device)
@@ -157,9 +160,8 @@ class Episode(CommandTerm):
         velocity[:, 1] = self.belt_speed[ids]
         self._belt.write_root_velocity_to_sim_index(root_velocity=velocity, env_ids=ids)
 
-    def _object_half_heights(self) -> torch.Tensor:
-        heights = [
-            [spawned_size(self._env.sim.get_clone_plan(), item.cfg.prim_path, env)[2] / 2 for item in self._objects]
-            for env in range(self.num_envs)
+    def _spawned_shapes(self) -> list[list]:
+        plan = self._env.sim.get_clone_plan()
+        return [
+            [spawned_shape(plan, item.cfg.prim_path, env) for item in self._objects] for env in range(self.num_envs)
         ]
-        return torch.tensor(heights, device=self.device)

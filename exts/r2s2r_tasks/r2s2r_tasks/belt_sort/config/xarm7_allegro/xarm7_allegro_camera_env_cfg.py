@@ -1,14 +1,37 @@
 """The camera variant: a head view and a fisheye view from the wrist."""
 
+from collections.abc import Callable
+
 from isaaclab.managers import ObservationGroupCfg, ObservationTermCfg, SceneEntityCfg
+from isaaclab.sensors import CameraCfg
 from isaaclab.utils import configclass
+from isaaclab_tasks.utils import PresetCfg, preset
 
 from r2s2r_tasks.assets.cameras import head_camera_cfg, wrist_camera_cfg
 from r2s2r_tasks.assets.xarm7_allegro import FLANGE_PRIM
-from r2s2r_tasks.belt_sort.belt_sort_env_cfg import NOMINAL, ObservationsCfg
+from r2s2r_tasks.belt_sort.belt_sort_env_cfg import NOMINAL, BeltSortSceneCfg, ObservationsCfg
 from r2s2r_tasks.belt_sort.config.xarm7_allegro.xarm7_allegro_env_cfg import XArm7AllegroBeltSortEnvCfg
 from r2s2r_tasks.belt_sort.mdp import observations
 from r2s2r_tasks.belt_sort.physics_cfg import RendererPresetCfg
+
+PICTURE_SIZES = (64, 128, 256)
+"""Width and height of both pictures [px], chosen with `presets=rgb64` (default), `rgb128` or `rgb256`."""
+
+
+def by_size(camera: Callable[[int], CameraCfg]) -> PresetCfg:
+    """Return a preset of the same camera with pictures of each size."""
+    sizes = {f"rgb{size}": camera(size) for size in PICTURE_SIZES}
+    return preset(default=sizes[f"rgb{PICTURE_SIZES[0]}"], **sizes)
+
+
+@configclass
+class CameraSceneCfg(BeltSortSceneCfg):
+    """The scene with its two cameras."""
+
+    head_camera = by_size(lambda size: head_camera_cfg(NOMINAL.poses, size, size, RendererPresetCfg()))
+    wrist_camera = by_size(
+        lambda size: wrist_camera_cfg(NOMINAL.wrist_cameras, FLANGE_PRIM, size, size, RendererPresetCfg())
+    )
 
 
 @configclass
@@ -35,13 +58,5 @@ class CameraObservationsCfg(ObservationsCfg):
 class XArm7AllegroBeltSortCameraEnvCfg(XArm7AllegroBeltSortEnvCfg):
     """Belt sorting with pictures."""
 
+    scene: CameraSceneCfg = CameraSceneCfg(num_envs=64, env_spacing=3.0)
     observations: CameraObservationsCfg = CameraObservationsCfg()
-
-    image_size: int = 64
-    """Width and height of both pictures [px]."""
-
-    def __post_init__(self):
-        super().__post_init__()
-        size, renderer = self.image_size, RendererPresetCfg()
-        self.scene.head_camera = head_camera_cfg(NOMINAL.poses, size, size, renderer)
-        self.scene.wrist_camera = wrist_camera_cfg(NOMINAL.wrist_cameras, FLANGE_PRIM, size, size, renderer)
