@@ -102,6 +102,30 @@ class BatchReplay:
             device=self.device,
         )  # fmt: skip
 
+    def assign(self, demo: np.ndarray) -> None:
+        """Let every environment replay a certain demonstration instead of the one drawn, from its start on.
+
+        Args:
+            demo: indices into :attr:`demos` (N,).
+
+        Raises:
+            ConfigError: not one valid index for each environment.
+        """
+        demo = np.asarray(demo)
+        if demo.shape != (self.num_envs,) or demo.min() < 0 or demo.max() >= len(self.demos):
+            raise ConfigError(f"demo: allowed are {self.num_envs} indices below {len(self.demos)}")
+        self._attempt.demo.assign(demo.astype(np.int32))
+
+    def progress(self) -> np.ndarray:
+        """Return how far each attempt is (N,): phase plus share of it, 1.5 is half way through CLOSE; -1 before it
+        starts. Copies to the host: for pictures and reports, not for every step."""
+        clock = self._attempt.clock.numpy()
+        begins = self._demos.begins.numpy()[self._attempt.demo.numpy()]
+        phase = np.clip((begins[:, :-1] <= clock[:, None]).sum(axis=1) - 1, 0, len(Phase) - 1)
+        rows = np.arange(self.num_envs)
+        length = np.maximum(begins[rows, phase + 1] - begins[rows, phase], 1.0)
+        return np.where(clock < 0.0, -1.0, phase + (clock - begins[rows, phase]) / length)
+
     @property
     def demo(self) -> wp.array:
         """Index into :attr:`demos` of each environment's demonstration (N,) int32."""

@@ -2,8 +2,8 @@
 
 import isaaclab.sim as sim_utils
 from isaaclab.sim.utils import clone, create_prim
-
 from pxr import Usd
+
 from r2s2r_tasks.assets.bin_cfg import BinCfg
 
 

@@ -1,8 +1,8 @@
 """Compose, convert and spawn the robot; see :mod:`r2s2r_tasks.assets.composed_robot_cfg`."""
 
 from isaaclab.sim.spawners.from_files import spawn_from_usd
-
 from pxr import Usd
+
 from r2s2r.robot.description import RobotDescriptionCfg, compose
 from r2s2r_tasks.assets.composed_robot_cfg import ComposedRobotCfg
 from r2s2r_tasks.assets.robot_usd import robot_usd

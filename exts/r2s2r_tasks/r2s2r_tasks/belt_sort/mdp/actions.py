@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import torch
 import warp as wp
-
 from isaaclab.managers import ActionTerm
 
 from r2s2r.contracts.action import ACTION_DIM, HAND_JOINT_POS, WRIST_LINK

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import torch
 import warp as wp
-
 from isaaclab.managers import CommandTerm
 from isaaclab.utils.math import subtract_frame_transforms
 

@@ -6,12 +6,19 @@ from typing import TYPE_CHECKING
 
 import torch
 import warp as wp
+from mujoco_warp import OverflowType
 
 from r2s2r.contracts.errors import SimulationError
 from r2s2r.evaluation.judging import Outcome
 
 if TYPE_CHECKING:
     from isaaclab.envs import ManagerBasedRLEnv
+
+OWN_OVERFLOW = int(OverflowType.NEFC | OverflowType.NJMAX_NNZ | OverflowType.CCD | OverflowType.EPA_HORIZON)
+"""Bits that the solver sets in the environment that lost something."""
+
+POOL_OVERFLOW = int(OverflowType.BROADPHASE | OverflowType.NARROWPHASE)
+"""Bits that it sets in environment 0 when the pool of all environments is full."""
 
 MAX_JOINT_SPEED = 50.0
 """[rad/s]; the fastest joint of the robot is limited to 7.5 rad/s, an impact may double that."""
@@ -75,6 +82,7 @@ class PhysicsHealth:
         return self._data.naconmax // self._data.nworld
 
     def _overflow(self) -> torch.Tensor:
+        """Return which environments have lost contacts since the last call (N,) bool."""
         self._per_world.zero_()
         wp.launch(
             _count_contacts,
@@ -85,9 +93,11 @@ class PhysicsHealth:
         )
         contacts = wp.to_torch(self._per_world)
         torch.maximum(self.contact_peak, contacts, out=self.contact_peak)
-        pool_full = wp.to_torch(self._data.nacon)[0] > self._data.naconmax
-        rows_full = wp.to_torch(self._data.nefc) > self._data.njmax
-        return (contacts > self.capacity) | rows_full | pool_full
+        # The solver sets these bits in every physics step and never clears them: take them over and start anew.
+        bits = wp.to_torch(self._data.overflow)
+        own, pool = (bits & OWN_OVERFLOW) != 0, (bits[0] & POOL_OVERFLOW) != 0
+        bits.zero_()
+        return (contacts > self.capacity) | own | pool
 
     @staticmethod
     def _solver_data(env: ManagerBasedRLEnv):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch
-
 from isaaclab.managers import ManagerTermBase, ObservationTermCfg, SceneEntityCfg
 from isaaclab.utils.math import subtract_frame_transforms
 
@@ -85,7 +84,21 @@ def belt_speed(env: ManagerBasedRLEnv) -> torch.Tensor:
     return episode(env).belt_speed[:, None]
 
 
-def image(env: ManagerBasedRLEnv, sensor_cfg: SceneEntityCfg) -> torch.Tensor:
-    """RGB picture under the episode's lamps (N, H, W, 3) uint8."""
-    rgb = env.scene[sensor_cfg.name].data.output["rgb"].torch
-    return under_light(rgb, episode(env).light_rgb)
+class image(ManagerTermBase):
+    """RGB picture under the episode's lamps (N, H, W, 3) uint8.
+
+    Ray tracing costs more than physics: whoever needs no pictures for a while sets `enabled` to False and gets black.
+    """
+
+    def __init__(self, cfg: ObservationTermCfg, env: ManagerBasedRLEnv):
+        super().__init__(cfg, env)
+        camera = env.scene[cfg.params["sensor_cfg"].name]
+        self.enabled = True
+        self._black = torch.zeros(
+            env.num_envs, camera.cfg.height, camera.cfg.width, 3, dtype=torch.uint8, device=env.device
+        )
+
+    def __call__(self, env: ManagerBasedRLEnv, sensor_cfg: SceneEntityCfg) -> torch.Tensor:
+        if not self.enabled:
+            return self._black
+        return under_light(env.scene[sensor_cfg.name].data.output["rgb"].torch, episode(env).light_rgb)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch
-
 from isaaclab.managers import ManagerTermBase, TerminationTermCfg
 
 from r2s2r.evaluation.judging import JudgingCfg, Outcome, advance_hold, verdict
@@ -30,6 +29,9 @@ class judged(ManagerTermBase):
         """How long the target has been lying still in its own bin and in another one (N, 2) [s]."""
         self.max_height = torch.zeros(self.num_envs, device=self.device)
         """Greatest height of the target's centre in the base so far (N,) [m]."""
+        self.final: dict[str, torch.Tensor] = {}
+        """What the last judged step was judged on, and what it sent: it outlives the reset that follows a verdict."""
+        self._action_term = env.action_manager.get_term("wrist_and_hand")
 
     @property
     def contact_peak(self) -> torch.Tensor:
@@ -46,6 +48,12 @@ class judged(ManagerTermBase):
         self.outcome = self._health.overrule(verdict(limits, self.held_s, pos, speed))
         last_step = env.episode_length_buf >= env.max_episode_length
         self.outcome[(self.outcome == Outcome.RUNNING) & last_step] = int(Outcome.TIMEOUT)
+        self.final = {
+            "held_s": self.held_s.clone(),
+            "max_height": self.max_height.clone(),
+            "joint_pos_target": self._action_term.processed_actions.clone(),
+            "followable": self._action_term.followable.clone(),
+        }
         return (self.outcome != Outcome.RUNNING) & (self.outcome != Outcome.TIMEOUT)
 
     def reset(self, env_ids=None) -> None:

@@ -1,0 +1,115 @@
+"""What the demo shows of the simulator: a film of many environments, and pictures from every camera."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from isaaclab.envs import ManagerBasedRLEnv
+from PIL import Image
+
+from r2s2r.behavior.demonstration import Demonstration
+from r2s2r.contracts.world import OBJECT_CLASSES
+from r2s2r.evaluation import palette
+from r2s2r.evaluation.clips import border, grid
+from r2s2r.replay.batch import BatchReplay
+from r2s2r_tasks.belt_sort.attempts import Attempt
+from r2s2r_tasks.belt_sort.conditions import RED_LIGHT
+from r2s2r_tasks.belt_sort.demonstrate import UNVARIED
+from r2s2r_tasks.belt_sort.episode_recorder import PICTURES
+from r2s2r_tasks.belt_sort.mdp.lamps import under_light
+from r2s2r_tasks.belt_sort.mdp.observations import episode
+from r2s2r_tasks.belt_sort.replay_driver import ReplayDriver
+from r2s2r_tasks.belt_sort.session import set_pictures
+
+COLUMNS, ROWS = 6, 4
+"""Environments in the film."""
+
+TILE_PX = 128
+"""Size of one environment in the film [px]."""
+
+EVERY = 3
+"""Control steps between two pictures of the film: 10 a second."""
+
+SHOTS = {"waiting": -1.0, "arriving": 0.95, "closing": 1.6, "held": 2.5, "over the bin": 3.9, "released": 4.9}
+"""Moments that are pictured, as phase plus share of it: 1.6 is 60 % into closing."""
+
+
+class GridFilm:
+    """The head views of the first environments during their first attempts, framed by how they end."""
+
+    fps = 30.0 / EVERY
+
+    def __init__(self, env: ManagerBasedRLEnv):
+        self._count = min(COLUMNS * ROWS, env.num_envs)
+        self._columns = min(COLUMNS, self._count)
+        self._taken: list[np.ndarray] = []
+        self._step = 0
+        self._ends: dict[int, tuple[int, bool]] = {}
+
+    def observe(self, obs: dict[str, torch.Tensor]) -> None:
+        """Keep the head views while first attempts are running."""
+        if self._step % EVERY == 0 and len(self._ends) < self._count:
+            self._taken.append(obs["head_rgb"][: self._count].cpu().numpy())
+        self._step += 1
+
+    def ended(self, attempt: Attempt) -> None:
+        """Note how the first attempt of an environment ended."""
+        if attempt.env_id < self._count:
+            frame = min(self._step // EVERY, len(self._taken))
+            self._ends.setdefault(attempt.env_id, (frame, attempt.outcome.label == "success"))
+
+    def frames(self) -> np.ndarray:
+        """Return the film (T, H, W, 3) uint8; an environment freezes and gets a frame when its attempt ends."""
+        clips = np.stack(self._taken, axis=1)
+        tiles = np.stack([np.stack([_enlarged(frame) for frame in clip]) for clip in clips])
+        for env_id, (end, good) in self._ends.items():
+            last = min(end, tiles.shape[1] - 1)
+            colour = palette.rgb(palette.SUCCESS if good else palette.FAILURE)
+            tiles[env_id, last:] = border(tiles[env_id, max(last - 1, 0)], colour, width=4)
+        return grid(tiles, self._columns)
+
+
+@dataclass(frozen=True)
+class Shot:
+    """Pictures of one moment."""
+
+    moment: str
+    object_class: str
+    pictures: dict[str, np.ndarray]
+    """(H, W, 3) uint8 by camera."""
+
+
+def scene_pictures(env: ManagerBasedRLEnv, demos: Mapping[str, Sequence[Demonstration]]) -> list[Shot]:
+    """Replay a demonstration in the first environment and return what every camera sees at each of :data:`SHOTS`."""
+    replay = BatchReplay([demos[name] for name in OBJECT_CLASSES], env.num_envs, env.device, UNVARIED)
+    driver = ReplayDriver(env, replay)
+    set_pictures(env, False)
+    env.reset()
+    driver.begin_all()
+    target = OBJECT_CLASSES[int(episode(env).target_class[0])]
+    shots: list[Shot] = []
+    for moment, at in SHOTS.items():
+        while replay.progress()[0] < at:
+            env.step(driver.actions())
+            if bool(env.reset_buf[0]):
+                return shots
+        shots += _shot(env, moment, target)
+    return shots
+
+
+def _shot(env: ManagerBasedRLEnv, moment: str, target: str) -> list[Shot]:
+    set_pictures(env, True)
+    obs = env.observation_manager.compute()
+    set_pictures(env, False)
+    pictures = {name: obs[name][:1] for name in PICTURES}
+    shots = [Shot(moment, target, {name: rgb[0].cpu().numpy() for name, rgb in pictures.items()})]
+    if moment == "held":
+        light = torch.tensor([RED_LIGHT], device=env.device)
+        red = {name: under_light(rgb, light)[0].cpu().numpy() for name, rgb in pictures.items()}
+        shots.append(Shot(f"{moment}, under red lamps", target, red))
+    return shots
+
+
+def _enlarged(frame: np.ndarray) -> np.ndarray:
+    return np.asarray(Image.fromarray(frame).resize((TILE_PX, TILE_PX), Image.Resampling.BICUBIC))

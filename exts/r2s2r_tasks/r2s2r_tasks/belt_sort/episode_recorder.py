@@ -1,0 +1,91 @@
+"""Keeps the steps of all running attempts on the device until they end."""
+
+import numpy as np
+import torch
+from isaaclab.envs import ManagerBasedRLEnv
+
+from r2s2r.contracts.action import ACTION_DIM
+from r2s2r.contracts.episode import Episode
+from r2s2r.contracts.joints import ROBOT_JOINTS
+
+PICTURES = ("head_rgb", "wrist_rgb")
+"""Observation groups that hold one picture each."""
+
+STATE_NAMES = (
+    *(f"joint_vel.{name}" for name in ROBOT_JOINTS),
+    *(f"wrist_pos_b.{axis}" for axis in "xyz"),
+    *(f"wrist_quat_b.{axis}" for axis in "xyzw"),
+    *(
+        f"{slot}_{quantity}_b.{axis}"
+        for slot in ("box", "round")
+        for quantity, axes in (("pos", "xyz"), ("quat", "xyzw"), ("vel", "xyz"))
+        for axis in axes
+    ),
+    "target_is_box",
+    "target_is_round",
+    *(f"target_bin_b.{axis}" for axis in "xyz"),
+    "belt_speed",
+)
+"""Columns of the privileged group, in the order of its terms."""
+
+
+class EpisodeRecorder:
+    """Device-resident buffers (N, T, ...): one write a step, one copy to the host for each kept attempt."""
+
+    def __init__(self, env: ManagerBasedRLEnv):
+        n, t, device = env.num_envs, env.max_episode_length, env.device
+        self._rows = torch.arange(n, device=device)
+        self._steps = torch.zeros(n, dtype=torch.int64, device=device)
+        self._buffers = {
+            "actions": torch.zeros(n, t, ACTION_DIM, device=device),
+            "joint_pos": torch.zeros(n, t, len(ROBOT_JOINTS), device=device),
+            "states": torch.zeros(n, t, len(STATE_NAMES), device=device),
+            "joint_pos_target": torch.zeros(n, t, len(ROBOT_JOINTS), device=device),
+            "followable": torch.zeros(n, t, dtype=torch.bool, device=device),
+            "rewards": torch.zeros(n, t, device=device),
+        }
+        self.pictures = [name for name in PICTURES if name in env.observation_manager.active_terms]
+        for name in self.pictures:
+            shape = env.observation_manager.group_obs_dim[name]
+            self._buffers[name] = torch.zeros(n, t, *shape, dtype=torch.uint8, device=device)
+
+    def observe(self, obs: dict[str, torch.Tensor], actions: torch.Tensor) -> None:
+        """Keep what is seen and what is about to be done, before the step."""
+        self._put("joint_pos", obs["policy"])
+        self._put("states", obs["privileged"])
+        self._put("actions", actions)
+        for name in self.pictures:
+            self._put(name, obs[name])
+
+    def acted(self, reward: torch.Tensor, sent: torch.Tensor, followable: torch.Tensor) -> None:
+        """Keep what the step brought: reward (N,), sent joint targets (N, 23), whether they can be followed (N,)."""
+        self._put("rewards", reward)
+        self._put("joint_pos_target", sent)
+        self._put("followable", followable)
+        self._steps += 1
+
+    def forget(self, env_ids: torch.Tensor) -> None:
+        """Start anew in the environments `env_ids` (M,)."""
+        self._steps[env_ids] = 0
+
+    def take(self, env_id: int, success: bool, source_demo: str, attributes: dict) -> Episode:
+        """Return the attempt that has just ended in environment `env_id` as an episode on the host."""
+        steps = int(self._steps[env_id])
+        kept = {name: buffer[env_id, :steps].cpu().numpy() for name, buffer in self._buffers.items()}
+        dones = np.zeros(steps, dtype=np.int64)
+        dones[-1] = 1
+        return Episode(
+            actions=kept["actions"],
+            obs={name: kept[name] for name in ("joint_pos", *self.pictures)},
+            states=kept["states"],
+            state_names=STATE_NAMES,
+            commands={name: kept[name] for name in ("joint_pos_target", "followable")},
+            rewards=kept["rewards"],
+            dones=dones,
+            success=success,
+            source_demo=source_demo,
+            attributes=attributes,
+        )
+
+    def _put(self, name: str, values: torch.Tensor) -> None:
+        self._buffers[name][self._rows, self._steps] = values

@@ -1,0 +1,98 @@
+"""Opens the belt-sorting environment for programs, as the Isaac Lab commands do for people."""
+
+import contextlib
+import io
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import gymnasium as gym
+import torch
+from isaaclab.envs import ManagerBasedRLEnv
+from isaaclab_tasks.utils.parse_cfg import parse_env_cfg
+
+import r2s2r_tasks  # noqa: F401  registers the tasks
+from r2s2r.contracts.errors import ConfigError, choose
+from r2s2r_tasks.belt_sort.conditions import CONDITIONS
+from r2s2r_tasks.belt_sort.mdp.observations import image
+
+STATE_TASK = "R2S2R-BeltSort-XArm7Allegro"
+CAMERA_TASK = "R2S2R-BeltSort-XArm7Allegro-Camera"
+
+PHYSICS_PRESETS = ("newton_mjwarp", "physx")
+RENDERER_PRESETS = ("newton", "rtx", "isaacsim_rtx")
+
+
+@contextmanager
+def belt_sort_env(
+    num_envs: int,
+    *,
+    seed: int,
+    device: str = "cpu",
+    condition: str = "nominal",
+    picture_size: int | None = None,
+    physics: str = "newton_mjwarp",
+    renderer: str = "newton",
+) -> Iterator[ManagerBasedRLEnv]:
+    """Open the task and close it again.
+
+    Args:
+        num_envs: environments N.
+        seed: seed of all draws.
+        device: `cpu` or a CUDA device.
+        condition: one of :data:`r2s2r_tasks.belt_sort.conditions.CONDITIONS`.
+        picture_size: width and height of the two pictures [px]; None for the task without cameras.
+        physics: one of :data:`PHYSICS_PRESETS`.
+        renderer: one of :data:`RENDERER_PRESETS`.
+
+    Raises:
+        ConfigError: no environment, an unknown name, or a device that is not there.
+    """
+    if num_envs < 1:
+        raise ConfigError(f"num_envs: received {num_envs}, allowed are 1 and more")
+    choose("condition", condition, tuple(CONDITIONS))
+    choose("physics", physics, PHYSICS_PRESETS)
+    choose("renderer", renderer, RENDERER_PRESETS)
+    if device != "cpu" and not torch.cuda.is_available():
+        raise ConfigError(f"device: received {device!r}, but there is no CUDA device; allowed is cpu")
+    task = STATE_TASK if picture_size is None else CAMERA_TASK
+    presets = [condition] + ([] if picture_size is None else [_size_preset(picture_size)])
+    overrides = [f"presets={','.join(presets)}", f"physics={physics}"]
+    if picture_size is not None:
+        overrides.append(f"renderer={renderer}")
+    with _quiet():
+        cfg = parse_env_cfg(task, device=device, num_envs=num_envs, overrides=overrides)
+        cfg.seed = cfg.commands.episode.seed = seed
+        env = gym.make(task, cfg=cfg).unwrapped
+    try:
+        yield env
+    finally:
+        with _quiet():
+            env.close()
+
+
+def set_pictures(env: ManagerBasedRLEnv, enabled: bool) -> None:
+    """Switch the rendering of pictures on or off; without cameras nothing happens."""
+    for group in env.observation_manager._group_obs_term_cfgs.values():
+        for term in group:
+            if isinstance(term.func, image):
+                term.func.enabled = enabled
+
+
+def _size_preset(size: int) -> str:
+    from r2s2r_tasks.belt_sort.config.xarm7_allegro.xarm7_allegro_camera_env_cfg import PICTURE_SIZES
+
+    if size not in PICTURE_SIZES:
+        raise ConfigError(f"picture_size: received {size}, allowed are {', '.join(map(str, PICTURE_SIZES))}")
+    return f"rgb{size}"
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the framework's start-up tables off the console; its warnings go to the log."""
+    logging.captureWarnings(True)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        logging.captureWarnings(False)
