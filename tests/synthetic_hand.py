@@ -8,8 +8,8 @@ KNUCKLES = np.array([[0.0, 0.025, 0.090], [0.0, 0.0, 0.095], [0.0, -0.020, 0.090
 PARTS = (0.042, 0.025, 0.020)
 """Lengths of a finger's parts [m]."""
 
-THUMB = np.array([[0.015, 0.030, 0.025], [0.035, 0.055, 0.050], [0.050, 0.065, 0.075], [0.060, 0.065, 0.095]])
-"""Joints of a thumb that stands away from the palm [m]."""
+THUMB = np.array([[0.015, 0.030, 0.025], [0.033, 0.038, 0.031], [0.047, 0.044, 0.036], [0.060, 0.050, 0.040]])
+"""Joints of a thumb before the palm, more than 8 cm from every fingertip unless the fingers are closed [m]."""
 
 
 def hand_keypoints(bend: np.ndarray | tuple[float, float, float, float], handedness: str = "right") -> np.ndarray:

@@ -1,6 +1,7 @@
 """The robot hand alone, with its palm as the root: where its joints and fingertips are."""
 
 import xml.etree.ElementTree as ET
+from typing import Any
 
 import newton
 import numpy as np
@@ -12,6 +13,9 @@ from r2s2r.robot.urdf import end_link, named, parent_joints, read_urdf
 
 FINGERTIPS = ("hand_link_15_tip", "hand_link_3_tip", "hand_link_7_tip", "hand_link_11_tip")
 """Centres of the fingertip spheres: thumb, index, middle, ring."""
+
+FINGER_JOINTS = (slice(12, 16), slice(0, 4), slice(4, 8), slice(8, 12))
+"""Joints of thumb, index, middle and ring finger in the order of `contracts.joints.HAND_JOINTS`."""
 
 MIDDLE_LINKS = ("hand_link_15", "hand_link_2", "hand_link_6", "hand_link_10")
 """Links whose frames lie in the last joint of the thumb and in the middle joints of the fingers."""
@@ -37,7 +41,7 @@ class HandModel:
         description = description or compose()
         builder = newton.ModelBuilder()
         builder.add_urdf(_hand_urdf(description), floating=False, enable_self_collisions=False)
-        self.model = builder.finalize(device=device)
+        self.model: Any = builder.finalize(device=device)
         self.device = device
         self._bodies = [label.rsplit("/", 1)[-1] for label in self.model.body_label]
         moving = np.diff(np.append(self.model.joint_q_start.numpy(), self.model.joint_coord_count))[
@@ -61,7 +65,7 @@ class HandModel:
 
     def link_pos(self, joint_pos: np.ndarray, links: tuple[str, ...]) -> np.ndarray:
         """Return the origins of `links` (T, L, 3) in the palm frame at joint positions (T, 16) [m]."""
-        state = self.model.state()
+        state: Any = self.model.state()
         rest = wp.zeros(self.model.joint_dof_count, dtype=wp.float32, device=self.device)
         bodies = [self.body_index(link) for link in links]
         rows = []

@@ -49,6 +49,7 @@ def hand_targets(recording: HandRecording, hand: HandModel) -> HandTargets:
         raise RetargetingError(f"{recording.source}: a {recording.handedness} hand; the robot hand is a right one")
     points = _in_palm(recording)
     measured = _measured(points, recording)
+    points = _hold(points, measured)
     rest = hand.link_pos(np.zeros((1, 16)), FINGERTIPS + MIDDLE_LINKS + KNUCKLE_LINKS)[0]
     robot_tips, robot_middles, robot_knuckles = rest[:4], rest[4:8], rest[8:]
     upper, lower = _scales(points, robot_knuckles, robot_middles[1:], robot_tips[1:])
@@ -63,7 +64,7 @@ def hand_targets(recording: HandRecording, hand: HandModel) -> HandTargets:
     last_length = np.linalg.norm(robot_tips[0] - robot_middles[0])
     thumb_middle = tips[:, 0] + last_length * _unit(points[:, _THUMB_IP] - thumb)
     middles = np.concatenate([thumb_middle[:, None], finger_middles], axis=1)
-    return HandTargets(_hold(tips, measured), _hold(middles, measured), measured)
+    return HandTargets(tips, middles, measured)
 
 
 def palm_axes(recording: HandRecording) -> np.ndarray:
@@ -82,20 +83,22 @@ def palm_axes(recording: HandRecording) -> np.ndarray:
 
 
 def _in_palm(recording: HandRecording) -> np.ndarray:
-    """Return the keypoints (T, 21, 3) turned into the palm's axes; only their differences mean anything."""
-    return np.einsum("tji,tkj->tki", palm_axes(recording), recording.keypoints_m)
+    """Return the keypoints (T, 21, 3) in the palm's axes, relative to the wrist [m]."""
+    wrist = recording.keypoints_m[:, 0] if recording.wrist_pos is None else recording.wrist_pos
+    return np.einsum("tji,tkj->tki", palm_axes(recording), recording.keypoints_m - wrist[:, None])
 
 
 def _scales(
     points: np.ndarray, knuckles: np.ndarray, middles: np.ndarray, tips: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return robot over human length of each finger's first part (3,) and of the rest (3,)."""
-    first = np.nanmedian(_length(points[:, _MIDDLE] - points[:, _KNUCKLE]), axis=0)
-    rest = _length(points[:, _LAST] - points[:, _MIDDLE]) + _length(points[:, _TIP] - points[:, _LAST])
-    # Where the last joint is not measured the stretched finger gives the length.
-    stretched = np.nanquantile(_length(points[:, _TIP] - points[:, _MIDDLE]), 0.95, axis=0)
-    whole = np.where(np.isfinite(rest).any(axis=0), np.median(np.nan_to_num(rest), axis=0), stretched)
-    return _length(middles - knuckles) / first, _length(tips - middles) / whole
+    first = np.median(_length(points[:, _MIDDLE] - points[:, _KNUCKLE]), axis=0)
+    parts = _length(points[:, _LAST] - points[:, _MIDDLE]) + _length(points[:, _TIP] - points[:, _LAST])
+    rest = np.median(parts, axis=0)
+    # Where the last joint is not always measured the stretched finger gives the length.
+    stretched = np.quantile(_length(points[:, _TIP] - points[:, _MIDDLE]), 0.95, axis=0)
+    rest = np.where(np.isfinite(rest), rest, stretched)
+    return _length(middles - knuckles) / first, _length(tips - middles) / rest
 
 
 def _splay(first_part: np.ndarray) -> np.ndarray:
@@ -124,12 +127,12 @@ def _keep_pinches(tips: np.ndarray, thumb: np.ndarray, ends: np.ndarray, scale: 
     """Return `tips` (T, 4, 3) with thumb and finger moved towards each other where the human's are close."""
     human = ends - thumb[:, None]
     share = np.clip((PINCH_FAR - _length(human)) / (PINCH_FAR - PINCH_NEAR), 0.0, 1.0)
-    share = np.nan_to_num(share * share * (3.0 - 2.0 * share))
+    share = share * share * (3.0 - 2.0 * share)
     excess = (tips[:, 1:] - tips[:, :1]) - scale * human
     closest = share.max(axis=1, keepdims=True)
     weight = share / np.maximum(share.sum(axis=1, keepdims=True), 1e-9) * closest
     moved = tips.copy()
-    moved[:, 0] += 0.5 * np.einsum("tf,tfi->ti", weight, np.nan_to_num(excess))
+    moved[:, 0] += 0.5 * np.einsum("tf,tfi->ti", weight, excess)
     moved[:, 1:] -= share[..., None] * (excess - (moved[:, :1] - tips[:, :1]))
     return moved
 
@@ -138,7 +141,7 @@ def _measured(points: np.ndarray, recording: HandRecording) -> np.ndarray:
     """Return which fingers (T, 4) are measured well enough in which frame."""
     needed = ((_THUMB_IP, _THUMB_TIP, *_KNUCKLE[:2]), *zip(_KNUCKLE, _MIDDLE, _TIP, strict=True))
     measured = np.stack([np.isfinite(points[:, keypoints]).all(axis=(1, 2)) for keypoints in needed], axis=1)
-    unseen = [finger for finger, seen in zip(FINGERS, measured.any(axis=0), strict=True) if not seen]
+    unseen = [finger for finger, seen in zip(FINGERS, np.any(measured, axis=0), strict=True) if not seen]
     if unseen:
         raise RetargetingError(
             f"{recording.source}: {', '.join(unseen)} not measured in any frame; "
@@ -147,14 +150,17 @@ def _measured(points: np.ndarray, recording: HandRecording) -> np.ndarray:
     return measured
 
 
-def _hold(values: np.ndarray, measured: np.ndarray) -> np.ndarray:
-    """Return `values` (T, 4, 3) where measured, else the last measured ones, before the first the first."""
-    held = values.copy()
-    frames = np.arange(len(values))
-    for finger in range(values.shape[1]):
+def _hold(points: np.ndarray, measured: np.ndarray) -> np.ndarray:
+    """Return keypoints (T, 21, 3) in which a finger that is not measured stays where it was in the palm.
+
+    Before the first measurement it is where that finds it. A hidden tip left at zero would drag its finger along.
+    """
+    held, frames = points.copy(), np.arange(len(points))
+    for finger in range(measured.shape[1]):
         seen = np.flatnonzero(measured[:, finger])
         source = seen[np.maximum(np.searchsorted(seen, frames, side="right") - 1, 0)]
-        held[:, finger] = values[source, finger]
+        joints = slice(1 + 4 * finger, 5 + 4 * finger)
+        held[:, joints] = points[source, joints]
     return held
 
 

@@ -1,33 +1,12 @@
 """An objective for `newton.ik` that draws every joint to a posture of its own in each problem of a batch."""
 
+from typing import Any
+
 import newton
 import newton.ik as ik
 import warp as wp
 
-
-@wp.kernel
-def _posture_residuals(
-    joint_q: wp.array2d(dtype=wp.float32),  # (B, J)
-    posture: wp.array2d(dtype=wp.float32),  # (problems, J)
-    problem_idx: wp.array(dtype=wp.int32),  # (B)
-    weight: float,
-    start_idx: int,
-    # outputs
-    residuals: wp.array2d(dtype=wp.float32),  # (B, rows)
-):
-    row, joint = wp.tid()
-    residuals[row, start_idx + joint] = weight * (joint_q[row, joint] - posture[problem_idx[row], joint])
-
-
-@wp.kernel
-def _posture_jacobian(
-    weight: float,
-    start_idx: int,
-    # outputs
-    jacobian: wp.array3d(dtype=wp.float32),  # (B, rows, J)
-):
-    row, joint = wp.tid()
-    jacobian[row, start_idx + joint, joint] = weight
+from r2s2r.behavior.kernels import posture_jacobian, posture_residuals
 
 
 class PostureObjective(ik.IKObjective):
@@ -36,7 +15,7 @@ class PostureObjective(ik.IKObjective):
     It settles what the other objectives leave open, such as a finger's twist while the finger is straight.
     """
 
-    def __init__(self, posture: wp.array, weight: float):
+    def __init__(self, posture: Any, weight: float):
         """Take the postures (problems, J) [rad], float32 on the model's device, and the weight [1/rad]."""
         super().__init__()
         self.posture = posture
@@ -52,16 +31,16 @@ class PostureObjective(ik.IKObjective):
 
     def compute_residuals(
         self,
-        body_q: wp.array,
-        joint_q: wp.array,
+        body_q: Any,
+        joint_q: Any,
         model: newton.Model,
-        residuals: wp.array,
+        residuals: Any,
         start_idx: int,
-        problem_idx: wp.array,
+        problem_idx: Any,
     ) -> None:
         """Write this objective's rows of `residuals`."""
         wp.launch(
-            _posture_residuals,
+            posture_residuals,
             dim=joint_q.shape,
             inputs=[joint_q, self.posture, problem_idx, self.weight, start_idx],
             outputs=[residuals],
@@ -70,16 +49,16 @@ class PostureObjective(ik.IKObjective):
 
     def compute_jacobian_analytic(
         self,
-        body_q: wp.array,
-        joint_q: wp.array,
+        body_q: Any,
+        joint_q: Any,
         model: newton.Model,
-        jacobian: wp.array,
-        joint_S_s: wp.array,
+        jacobian: Any,
+        joint_S_s: Any,
         start_idx: int,
     ) -> None:
         """Write this objective's rows of `jacobian`."""
         wp.launch(
-            _posture_jacobian,
+            posture_jacobian,
             dim=joint_q.shape,
             inputs=[self.weight, start_idx],
             outputs=[jacobian],

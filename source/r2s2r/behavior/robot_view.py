@@ -1,6 +1,7 @@
 """Pictures of the robot at given joint positions, ray-traced by Newton; needs no display."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import newton
 import numpy as np
@@ -87,10 +88,10 @@ class RobotView:
         self._rest = wp.zeros(self._model.joint_dof_count, dtype=wp.float32, device=device)
         self._sensor = SensorTiledCamera(self._model)
         self._sensor.utils.create_default_light(enable_shadows=False)
-        self._rays = self._sensor.utils.compute_pinhole_camera_rays(view.width, view.height, camera_fovs=view.fov)
-        self._image = self._sensor.utils.create_color_image_output(view.width, view.height)
-        place = wp.transformf(*view.eye_b, *quat_from_matrix(view.axes))
-        self._camera = wp.array([[place]], dtype=wp.transformf, device=device)
+        self._rays = self._sensor.utils.compute_camera_rays_pinhole(view.width, view.height, camera_fovs=view.fov)
+        self._image: Any = self._sensor.utils.create_color_image_output(view.width, view.height)
+        place = [*view.eye_b, *quat_from_matrix(view.axes)]
+        self._camera: Any = wp.array([[place]], dtype=wp.transformf, device=device)
         self._clear = SensorTiledCamera.ClearData(clear_color=_BACKGROUND)
 
     def render(self, joint_pos: np.ndarray) -> np.ndarray:

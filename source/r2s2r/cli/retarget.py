@@ -41,7 +41,7 @@ class Retarget(Verb):
         from r2s2r.recording.load import load_hand_recording
         from r2s2r.recording.resampling import resample
 
-        wp.config.quiet = True
+        wp.config.log_level = wp.LOG_WARNING
         loaded = load_hand_recording(self.recording, self.source)
         # Single poses are no motion: there is nothing between them to interpolate.
         recording = loaded if loaded.rate_hz < POLICY_RATE_HZ / 2 else resample(loaded, POLICY_RATE_HZ).recording

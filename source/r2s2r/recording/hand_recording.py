@@ -79,7 +79,7 @@ class HandRecording:
     @property
     def tracked(self) -> np.ndarray:
         """(T,) bool: at least one keypoint was measured."""
-        return self.valid.any(axis=1)
+        return np.any(self.valid, axis=1)
 
     @property
     def rate_hz(self) -> float:

@@ -48,7 +48,7 @@ def load_qualisys(path: Path) -> HandRecording:
         handedness="right",
         time_s=arrays["time_s"],
         keypoints_m=keypoints,
-        valid=np.isfinite(keypoints).all(axis=-1),
+        valid=np.all(np.isfinite(keypoints), axis=-1),
         wrist_pos=wrist_pos,
         wrist_quat=quat_from_matrix(axes),
         object_pos=np.mean([markers[name] for name in OBJECT_MARKERS], axis=0),
