@@ -88,8 +88,9 @@ class JudgingCfg:
     dropped_below_z: float = 0.08
     """An object whose centre is lower than this and not in a bin has been dropped [m]; the belt's surface is higher."""
 
-    settled_speed: float = 0.05
-    """An object slower than this lies still [m/s]."""
+    settled_speed: float = 0.1
+    """An object slower than this has settled [m/s]. A tin may roll on between the walls of its bin; to leave it,
+    it would have to be faster than sqrt(2 g h) = 1.5 m/s for walls of 12 cm."""
 
     hold_s: float = 0.5
     """How long it has to lie still in the bin [s]: passing through does not count."""

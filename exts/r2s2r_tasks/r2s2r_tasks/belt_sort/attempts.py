@@ -68,25 +68,25 @@ class AttemptRunner:
             obs: observations after the reset.
             on_step: called with the observations before each step.
         """
-        if self._recorder:
+        if self._recorder is not None:
             self._recorder.forget(torch.arange(self._env.num_envs, device=self._env.device))
         while True:
             if on_step:
                 on_step(obs)
             actions = self._driver.actions()
-            if self._recorder:
+            if self._recorder is not None:
                 self._recorder.observe(obs, actions)
             running = self._running()
             obs, reward, *_ = self._env.step(actions)
             self.steps += 1
-            if self._recorder:
+            if self._recorder is not None:
                 final = self._judged.final
                 self._recorder.acted(reward, final["joint_pos_target"], final["followable"])
             ended = self._env.reset_buf.nonzero().flatten()
             for env_id in ended.tolist():
                 yield self._attempt(env_id, running)
             self._driver.begin(ended)
-            if self._recorder:
+            if self._recorder is not None:
                 self._recorder.forget(ended)
 
     def _running(self) -> dict[str, torch.Tensor]:

@@ -41,8 +41,8 @@ EPISODE_S = 12.0
 BELT_THICKNESS = 0.04
 """[m]"""
 
-GRASP_CENTRE_WRIST = (0.078, 0.011, 0.075)
-"""Where an object's centre lies in the wrist frame when it is held [m] (facts: found by search under variation)."""
+GRASP_CENTRE_WRIST = (0.073, 0.020, 0.042)
+"""Where an object's centre lies in the wrist frame when it is held [m]; see :class:`r2s2r.behavior.grasp.GraspGeometry`."""
 
 NOMINAL = World.nominal()
 

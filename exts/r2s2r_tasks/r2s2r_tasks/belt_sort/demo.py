@@ -10,7 +10,7 @@ from isaaclab.envs import ManagerBasedRLEnv
 from r2s2r.behavior.clip import retargeting_clip
 from r2s2r.behavior.demonstration import Demonstration
 from r2s2r.behavior.recorded_operator import RecordedOperator, recorded_operator
-from r2s2r.contracts.files import write_json
+from r2s2r.contracts.files import file_sha256, write_json
 from r2s2r.contracts.provenance import provenance, versions
 from r2s2r.dataset.schema import DatasetHeader
 from r2s2r.dataset.space import StorageEstimate
@@ -123,14 +123,13 @@ def _generate(
 def _figures(
     generation: Generation, shown: list[Attempt], settings: DemoSettings, out: Path, wall_s: float
 ) -> dict[str, Any]:
-    written = summarize(out / "dataset.hdf5")
     good = sum(attempt.outcome.label == "success" for attempt in shown)
     return summary(generation) | {
         "demonstrations": {"attempts": len(shown), "successes": good},
         "seed": settings.seed,
         "settings": asdict(settings),
         "wall_s": wall_s,
-        "dataset_sha256": written["sha256"],
+        "dataset_sha256": file_sha256(out / "dataset.hdf5"),
         "versions": versions(),
     }
 

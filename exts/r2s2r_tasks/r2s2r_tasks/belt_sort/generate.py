@@ -72,7 +72,7 @@ def generate(
     """
     replay = BatchReplay([demos[name] for name in OBJECT_CLASSES], env.num_envs, env.device, cfg)
     driver = ReplayDriver(env, replay)
-    recorder = EpisodeRecorder(env) if writer else None
+    recorder = None if writer is None else EpisodeRecorder(env)
     runner = AttemptRunner(env, driver, recorder)
     judging = JudgingCfg(**env.termination_manager.get_term_cfg("judged").params["judging"])
     began = time.perf_counter()
@@ -84,7 +84,7 @@ def generate(
         if attempt.number >= first + count:
             continue
         attempts.append(attempt)
-        if writer and recorder:
+        if writer is not None and recorder is not None:
             _store(writer, recorder, attempt, judging, replay.cfg, condition)
         if on_attempt:
             on_attempt(attempt)

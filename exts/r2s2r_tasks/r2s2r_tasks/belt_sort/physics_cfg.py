@@ -1,4 +1,4 @@
-"""Physics and renderer presets: `physics=newton_mjwarp` (default) or `physx`, `renderer=newton` (default) or `rtx`."""
+"""Physics and renderer presets: `physics=newton_mjwarp` (default) or `physx`, `renderer=newton_renderer` (default) or `rtx`."""
 
 from isaaclab.physics import PhysxAutoCfg
 from isaaclab.renderers.renderer_cfg import RendererCfg
@@ -34,9 +34,12 @@ class PhysicsPresetCfg(PresetCfg):
 
 @configclass
 class RendererPresetCfg(PresetCfg):
-    """What draws the camera pictures. RTX needs an NVIDIA GPU, with Isaac Sim (`isaacsim_rtx`) or without (`rtx`)."""
+    """What draws the camera pictures. RTX needs an NVIDIA GPU, with Isaac Sim (`isaacsim_rtx`) or without (`rtx`).
 
-    newton: RendererCfg = NewtonWarpRendererCfg()
+    The names are Isaac Lab's own: a bare `newton` is an old name of the physics backend there and cannot be used.
+    """
+
+    newton_renderer: RendererCfg = NewtonWarpRendererCfg()
     rtx: RendererCfg = OVRTXRendererCfg()
     isaacsim_rtx: RendererCfg = IsaacRtxRendererCfg()
     default: RendererCfg = NewtonWarpRendererCfg()

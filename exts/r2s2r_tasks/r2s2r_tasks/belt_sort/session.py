@@ -20,7 +20,7 @@ STATE_TASK = "R2S2R-BeltSort-XArm7Allegro"
 CAMERA_TASK = "R2S2R-BeltSort-XArm7Allegro-Camera"
 
 PHYSICS_PRESETS = ("newton_mjwarp", "physx")
-RENDERER_PRESETS = ("newton", "rtx", "isaacsim_rtx")
+RENDERER_PRESETS = ("newton_renderer", "rtx", "isaacsim_rtx")
 
 
 @contextmanager
@@ -32,7 +32,7 @@ def belt_sort_env(
     condition: str = "nominal",
     picture_size: int | None = None,
     physics: str = "newton_mjwarp",
-    renderer: str = "newton",
+    renderer: str = "newton_renderer",
 ) -> Iterator[ManagerBasedRLEnv]:
     """Open the task and close it again.
 
