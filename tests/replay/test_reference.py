@@ -24,6 +24,7 @@ class Reference:
         # The clock runs in single precision here too: between two hand targets it decides the sixth digit.
         self.speed, self.clock, self.last = np.float32(speed), None, np.float32(len(demo) - 1)
         self.waited, self.late, self.grasp, self.steps_closing = 0, False, None, 0
+        self.tie_m = np.inf  # how near the attempt came to a tie: between starting or not, between arrived or not
 
     def step(self, object_pose, belt_speed: float, bin_pos, wrist_pos) -> np.ndarray:
         """Return the next action (25)."""
@@ -38,12 +39,16 @@ class Reference:
         close = self.begins[Phase.CLOSE]
         if self.clock is None:
             then = object_pose[:3, 3] + belt * close * STEP_S / float(self.speed)
-            if then[1] >= self.demo.object_pos_b[close, 1] or belt[1] <= 0.0:
+            beyond = then[1] - self.demo.object_pos_b[close, 1]
+            if belt[1] > 0.0:
+                self.tie_m = min(self.tie_m, abs(beyond))
+            if beyond >= 0.0 or belt[1] <= 0.0:
                 self.clock = np.float32(0.0)
             return
         later = min(self.clock + self.speed, self.last)
         if self.grasp is None and later >= close:
             away = np.linalg.norm((object_pose @ self.in_object[close])[:3, 3] - wrist_pos)
+            self.tie_m = min(self.tie_m, abs(away - self.cfg.arrival_m))
             if away > self.cfg.arrival_m and (self.waited + 1) * STEP_S <= self.cfg.max_wait_s + 1e-9:
                 self.waited += 1
                 later = np.float32(close)
@@ -88,9 +93,17 @@ def _mix(a: np.ndarray, b: np.ndarray, share: float) -> np.ndarray:
     return mixed
 
 
+# A wrist that follows `delay` steps late, led by `lead_s`, comes to trail its object by (delay / 30 s - lead_s) times the
+# belt's speed: the fourth row's at 0.03 m/s by 4 mm, within its 4.5 mm, while at 0.2 m/s it stays away and closes late.
 @pytest.mark.parametrize(
     ("speed", "lead_s", "arrival_m", "delay"),
-    [(1.0, 0.0, 1.0, 1), (0.9, 1 / 30, 0.006, 2), (1.13, 0.1, 0.005, 3), (2.0, 1 / 30, 0.004, 5), (0.6, 0.05, 0.02, 4)],
+    [
+        (1.0, 0.0, 1.0, 1),
+        (0.9, 1 / 30, 0.006, 2),
+        (1.13, 0.1, 0.005, 3),
+        (2.0, 1 / 30, 0.0045, 5),
+        (0.6, 0.05, 0.02, 4),
+    ],
 )
 def test_kernel_agrees_with_the_reference_over_whole_attempts(
     demos, quiet, random_cell, play, speed, lead_s, arrival_m, delay
@@ -117,6 +130,7 @@ def test_kernel_agrees_with_the_reference_over_whole_attempts(
             )
             for step in range(steps)
         ]
+        assert reference.tie_m > SINGLE, "choose another cell: single precision may decide this tie either way"
         np.testing.assert_allclose(trace.actions[:, env], expected, atol=SINGLE)
         assert trace.late[env] == reference.late
         assert trace.waited_s[-1, env] == pytest.approx(reference.waited * STEP_S, abs=1e-6)

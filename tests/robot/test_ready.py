@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from r2s2r.behavior.grasp import GraspGeometry
 from r2s2r.contracts.joints import ARM_JOINTS
 from r2s2r.contracts.world import DAMPING_RATIO, NATURAL_FREQUENCY, READY_INERTIA, World
 from r2s2r.robot.description import RobotDescription, compose
-from r2s2r.robot.ready import READY_JOINT_POS
+from r2s2r.robot.ready import READY_HAND, READY_JOINT_POS
 
 pin = pytest.importorskip("pinocchio", reason="pinocchio is not installed")
 
@@ -37,6 +38,10 @@ def test_wrist_waits_over_the_belt_with_the_fingers_down_and_forward(description
     fingers = wrist.rotation[:, 2]
     assert np.degrees(np.arcsin(-fingers[2])) == pytest.approx(34.0, abs=0.5)
     assert fingers[0] > 0.8
+
+
+def test_hand_is_ready_as_a_grasp_opens_it():
+    assert GraspGeometry().open_posture == READY_HAND
 
 
 def test_ready_inertia_is_that_of_the_composed_robot(model, ready):

@@ -27,7 +27,7 @@ OBJECT_CLASSES = ("box", "round")
 ARM_CONTROLLERS = ("damped_least_squares", "weighted_ik")
 """What can stand between a wrist target and joint targets."""
 
-READY_INERTIA = (0.475322, 0.858847, 0.646821, 0.768608, 0.015233, 0.072489, 0.002179)
+READY_INERTIA = (0.476304, 0.859600, 0.648199, 0.769251, 0.015140, 0.072688, 0.002133)
 """Composite inertia [kg m2] about each arm joint at the ready pose (:mod:`r2s2r.robot.ready`), in the order of
 ARM_JOINTS: the diagonal of the joint-space inertia of the composed xArm7 + Allegro without armature. A test recomputes
 it with Pinocchio."""
