@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import isaaclab.sim as sim_utils
 from isaaclab.assets import RigidObjectCfg
 
+from r2s2r_tasks.assets.turned_cfg import TurnedCfg
+
 BOX_SIZES = (
     (0.050, 0.050, 0.070),
     (0.044, 0.044, 0.085),
@@ -29,6 +31,25 @@ ROUND_SIZES = (
 )
 """Radius and height [m] of the class *round*: tins and tubes, standing."""
 
+NOVEL_PAIRS = (
+    (
+        {"name": "hexagon", "sides": 6, "profile": ((0.030, 0.0), (0.030, 0.075))},
+        {"name": "cup", "sides": 24, "profile": ((0.022, 0.0), (0.031, 0.080))},
+    ),
+    (
+        {"name": "wedge", "sides": 3, "profile": ((0.036, 0.0), (0.036, 0.070))},
+        {"name": "barrel", "sides": 24, "profile": ((0.023, 0.0), (0.030, 0.025), (0.030, 0.045), (0.023, 0.070))},
+    ),
+    (
+        {"name": "pyramid", "sides": 4, "profile": ((0.042, 0.0), (0.028, 0.080))},
+        {"name": "cone", "sides": 24, "profile": ((0.032, 0.0), (0.018, 0.085))},
+    ),
+)
+"""Shapes that no demonstration shows, a flat-sided one (class *box*) and a round one (class *round*) each.
+
+A scene takes one pair: Newton 1.6.1 gives MuJoCo Warp the mesh of environment 0 for all environments, so that other
+meshes would only be drawn, not felt. Circumradius and height in the profile [m]."""
+
 BOX_COLOR, ROUND_COLOR = (0.8, 0.2, 0.1), (0.1, 0.35, 0.8)
 """Colours before randomisation, linear RGB."""
 
@@ -39,11 +60,10 @@ OBJECT_FRICTION = 1.0
 """Sliding friction before randomisation: rubbery paint on card."""
 
 
-def _object_spawn(shapes: Sequence[sim_utils.ShapeCfg]) -> sim_utils.MultiAssetSpawnerCfg:
+def _object_spawn(shapes: Sequence[sim_utils.SpawnerCfg]) -> sim_utils.MultiAssetSpawnerCfg:
     return sim_utils.MultiAssetSpawnerCfg(
         assets_cfg=list(shapes),
         rigid_props=sim_utils.UsdPhysicsRigidBodyCfg(),
-        collision_props=sim_utils.UsdPhysicsCollisionCfg(),
         mass_props=sim_utils.MassCfg(mass=NOMINAL_MASS),
     )
 
@@ -57,25 +77,39 @@ def _surface(color: tuple[float, float, float]) -> dict:
     }
 
 
-def object_cfgs(novel: bool = False) -> dict[str, RigidObjectCfg]:
-    """Return the scene slots of the two classes: with the shapes that demonstrations show, or with novel ones."""
-    boxes, rounds = (_novel_shapes if novel else _nominal_shapes)()
+def object_cfgs(novel: int | None = None) -> dict[str, RigidObjectCfg]:
+    """Return the scene slots of the two classes.
+
+    Args:
+        novel: index into :data:`NOVEL_PAIRS`; None for the shapes that demonstrations show.
+    """
+    boxes, rounds = _nominal_shapes() if novel is None else _novel_shapes(novel)
     return {"box_object": _slot("Box", boxes), "round_object": _slot("Round", rounds)}
 
 
 def _nominal_shapes() -> tuple[list[sim_utils.ShapeCfg], list[sim_utils.ShapeCfg]]:
-    boxes = [sim_utils.CuboidCfg(size=size, **_surface(BOX_COLOR)) for size in BOX_SIZES]
-    rounds = [sim_utils.CylinderCfg(radius=r, height=h, **_surface(ROUND_COLOR)) for r, h in ROUND_SIZES]
+    collides = {"collision_props": sim_utils.UsdPhysicsCollisionCfg()}
+    boxes = [sim_utils.CuboidCfg(size=size, **collides, **_surface(BOX_COLOR)) for size in BOX_SIZES]
+    rounds = [sim_utils.CylinderCfg(radius=r, height=h, **collides, **_surface(ROUND_COLOR)) for r, h in ROUND_SIZES]
     return boxes, rounds
 
 
-def _novel_shapes() -> tuple[list[sim_utils.ShapeCfg], list[sim_utils.ShapeCfg]]:
-    boxes = [sim_utils.CuboidCfg(size=size, **_surface(BOX_COLOR)) for size in BOX_SIZES]
-    rounds = [sim_utils.CapsuleCfg(radius=r, height=h, **_surface(ROUND_COLOR)) for r, h in ROUND_SIZES]
-    return boxes, rounds
+def _novel_shapes(pair: int) -> tuple[list[TurnedCfg], list[TurnedCfg]]:
+    flat, turned = NOVEL_PAIRS[pair]
+    box = TurnedCfg(**flat, **_hull(), **_surface(BOX_COLOR))
+    return [box], [TurnedCfg(**turned, **_hull(), **_surface(ROUND_COLOR))]
 
 
-def _slot(name: str, shapes: Sequence[sim_utils.ShapeCfg]) -> RigidObjectCfg:
+def _hull() -> dict:
+    return {
+        "collision_props": [
+            sim_utils.UsdPhysicsCollisionCfg(),
+            sim_utils.UsdPhysicsMeshCollisionCfg(mesh_approximation_name="convexHull"),
+        ]
+    }
+
+
+def _slot(name: str, shapes: Sequence[sim_utils.SpawnerCfg]) -> RigidObjectCfg:
     return RigidObjectCfg(
         prim_path=f"{{ENV_REGEX_NS}}/{name}",
         spawn=_object_spawn(shapes),

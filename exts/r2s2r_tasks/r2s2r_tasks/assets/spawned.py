@@ -4,9 +4,10 @@ import isaaclab.sim as sim_utils
 from isaaclab.cloner import ClonePlan
 
 from r2s2r.contracts.errors import SimulationError
+from r2s2r_tasks.assets.turned_cfg import TurnedCfg
 
 
-def spawned_shape(plan: ClonePlan, prim_path: str, env: int) -> sim_utils.ShapeCfg:
+def spawned_shape(plan: ClonePlan, prim_path: str, env: int) -> sim_utils.SpawnerCfg:
     """Return the shape that environment `env` holds in the slot at `prim_path`.
 
     Raises:
@@ -24,23 +25,23 @@ def spawned_shape(plan: ClonePlan, prim_path: str, env: int) -> sim_utils.ShapeC
     raise SimulationError(f"environment {env} holds nothing at {prim_path!r}")
 
 
-def extents(shape: sim_utils.ShapeCfg) -> tuple[float, float, float]:
-    """Return full extents x, y, z of a shape [m].
+def extents(shape: sim_utils.SpawnerCfg) -> tuple[float, float, float]:
+    """Return full extents x, y, z of a shape [m]; those of a turned solid are of the circle around it.
 
     Raises:
         SimulationError: the shape is of a kind that no slot uses.
     """
-    if isinstance(shape, sim_utils.CuboidCfg | sim_utils.MeshCuboidCfg):
+    if isinstance(shape, sim_utils.CuboidCfg):
         return tuple(shape.size)
-    diameter = 2 * shape.radius
-    if isinstance(shape, sim_utils.CapsuleCfg | sim_utils.MeshCapsuleCfg):
-        return diameter, diameter, shape.height + diameter
-    if isinstance(shape, sim_utils.CylinderCfg | sim_utils.MeshCylinderCfg | sim_utils.MeshConeCfg):
-        return diameter, diameter, shape.height
+    if isinstance(shape, sim_utils.CylinderCfg):
+        return 2 * shape.radius, 2 * shape.radius, shape.height
+    if isinstance(shape, TurnedCfg):
+        widest = 2 * max(radius for radius, _ in shape.profile)
+        return widest, widest, shape.profile[-1][1] - shape.profile[0][1]
     raise SimulationError(f"extents of a {type(shape).__name__} are not known")
 
 
-def describe(shape: sim_utils.ShapeCfg) -> str:
+def describe(shape: sim_utils.SpawnerCfg) -> str:
     """Return a short name for tables and files: `cuboid 50x50x70 mm`."""
-    kind = type(shape).__name__.removesuffix("Cfg").removeprefix("Mesh").lower()
+    kind = shape.name if isinstance(shape, TurnedCfg) else type(shape).__name__.removesuffix("Cfg").lower()
     return f"{kind} {'x'.join(f'{1000 * value:.0f}' for value in extents(shape))} mm"

@@ -62,7 +62,16 @@ class AttemptRunner:
     def run(
         self, obs: dict[str, torch.Tensor], on_step: Callable[[dict[str, torch.Tensor]], None] | None = None
     ) -> Iterator[Attempt]:
-        """Yield attempts as they end, without end. The replay's first attempts have begun.
+        """Yield attempts as they end, without end; arguments as for :meth:`each_step`."""
+        for ended in self.each_step(obs, on_step):
+            yield from ended
+
+    def each_step(
+        self, obs: dict[str, torch.Tensor], on_step: Callable[[dict[str, torch.Tensor]], None] | None = None
+    ) -> Iterator[list[Attempt]]:
+        """Yield after each control step the attempts that ended in it, without end.
+
+        The replay's first attempts have begun. What the recorder holds of an attempt is there until the next step.
 
         Args:
             obs: observations after the reset.
@@ -83,8 +92,7 @@ class AttemptRunner:
                 final = self._judged.final
                 self._recorder.acted(reward, final["joint_pos_target"], final["followable"])
             ended = self._env.reset_buf.nonzero().flatten()
-            for env_id in ended.tolist():
-                yield self._attempt(env_id, running)
+            yield [self._attempt(env_id, running) for env_id in ended.tolist()]
             self._driver.begin(ended)
             if self._recorder is not None:
                 self._recorder.forget(ended)

@@ -5,7 +5,7 @@ from dataclasses import MISSING, asdict
 from typing import Any
 
 import isaaclab.sim as sim_utils
-from isaaclab.assets import ArticulationCfg, AssetBaseCfg, RigidObjectCfg, VisualMaterialCfg
+from isaaclab.assets import ArticulationCfg, AssetBaseCfg, RigidObjectCfg
 from isaaclab.envs import ManagerBasedRLEnvCfg
 from isaaclab.envs import mdp as base_mdp
 from isaaclab.managers import (
@@ -89,8 +89,6 @@ class BeltSortSceneCfg(InteractiveSceneCfg):
 
     box_object: RigidObjectCfg = by_condition(lambda c: object_cfgs(c.novel_objects)["box_object"])
     round_object: RigidObjectCfg = by_condition(lambda c: object_cfgs(c.novel_objects)["round_object"])
-    box_color = VisualMaterialCfg(prim_path="{ENV_REGEX_NS}/Box/geometry/material", spawn=None)
-    round_color = VisualMaterialCfg(prim_path="{ENV_REGEX_NS}/Round/geometry/material", spawn=None)
 
     box_bin = AssetBaseCfg(prim_path="{ENV_REGEX_NS}/BoxBin", spawn=BinCfg(color=(0.75, 0.35, 0.10)))
     round_bin = AssetBaseCfg(prim_path="{ENV_REGEX_NS}/RoundBin", spawn=BinCfg(color=(0.10, 0.30, 0.65)))

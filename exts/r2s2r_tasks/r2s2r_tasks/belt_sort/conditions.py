@@ -19,8 +19,8 @@ class Condition:
     light_rgb: tuple[float, float, float] = (1.0, 1.0, 1.0)
     """Colour of all lamps, linear RGB."""
 
-    novel_objects: bool = False
-    """Whether shapes ride on the belt that no demonstration shows."""
+    novel_objects: int | None = None
+    """Which pair of shapes rides on the belt that no demonstration shows; None for the usual shapes."""
 
     def __post_init__(self):
         low, high = self.belt_speed
@@ -38,10 +38,12 @@ CONDITIONS = {
     "nominal": Condition(),
     "red_light": Condition(light_rgb=RED_LIGHT),
     "fast_belt": Condition(belt_speed=FAST_BELT),
-    "novel_object": Condition(novel_objects=True),
-    "combined": Condition(belt_speed=FAST_BELT, light_rgb=RED_LIGHT, novel_objects=True),
+    "novel_object": Condition(novel_objects=0),
+    "combined": Condition(belt_speed=FAST_BELT, light_rgb=RED_LIGHT, novel_objects=0),
+    "novel_object_1": Condition(novel_objects=1),
+    "novel_object_2": Condition(novel_objects=2),
 }
-"""The five conditions of the paper's table by name."""
+"""Conditions by name: the five of the paper's table, and the other pairs of novel shapes."""
 
 
 def condition(name: str) -> Condition:

@@ -39,7 +39,7 @@ def demonstrate(
         SimulationError: a class has no successful demonstration.
     """
     obs, _ = env.reset()
-    made = _made(env, operator, seed)
+    made = plan_demonstrations(env, operator, seed)
     replay = BatchReplay([[demo for _, demo in group] for group in made], env.num_envs, env.device, UNVARIED)
     driver = ReplayDriver(env, replay)
     owners = [env_id for group in made for env_id, _ in group]
@@ -61,8 +61,10 @@ def demonstrate(
     return kept, attempts
 
 
-def _made(env: ManagerBasedRLEnv, operator: OperatorModel, seed: int) -> list[list[tuple[int, Demonstration]]]:
-    """Return for each class the environments whose target is of that class, with what the operator does there.
+def plan_demonstrations(
+    env: ManagerBasedRLEnv, operator: OperatorModel, seed: int
+) -> list[list[tuple[int, Demonstration]]]:
+    """Return for each class the environments whose target is of that class, with what the operator would do there.
 
     Raises:
         SimulationError: a class is the target nowhere.

@@ -1,4 +1,7 @@
-"""Physics and renderer presets: `physics=newton_mjwarp` (default) or `physx`, `renderer=newton_renderer` (default) or `rtx`."""
+"""Presets of physics and renderer, the first of each by default.
+
+`physics=newton_mjwarp` or `physx`, `renderer=newton_renderer` or `rtx`.
+"""
 
 from isaaclab.physics import PhysxAutoCfg
 from isaaclab.renderers.renderer_cfg import RendererCfg

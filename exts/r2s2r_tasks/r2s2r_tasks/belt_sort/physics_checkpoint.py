@@ -1,0 +1,35 @@
+"""Copies the state of the physics aside and puts it back, so that the same steps can be run twice."""
+
+import warp as wp
+from isaaclab.envs import ManagerBasedRLEnv
+from isaaclab_newton.physics import NewtonManager
+
+SOLVER_BUFFERS = ("qacc_warmstart", "qfrc_applied", "xfrc_applied", "ctrl", "act", "overflow")
+"""What the MuJoCo Warp solver carries from step to step beside the state: what its own reset clears, and the overflow
+bits that it only ever adds to."""
+
+
+class PhysicsCheckpoint:
+    """State, controls and solver memory of all environments; stays on the device. Newton with MuJoCo Warp only."""
+
+    def __init__(self, env: ManagerBasedRLEnv):
+        manager = env.sim.physics_manager
+        solver_data = manager._solver.mjw_data
+        live = [*vars(manager.get_state_0()).values(), *vars(manager.get_control()).values()]
+        live += [getattr(solver_data, name) for name in SOLVER_BUFFERS]
+        self._live = [array for array in live if isinstance(array, wp.array) and array.size]
+        self._kept = [wp.empty_like(array) for array in self._live]
+        self._model_changes: set = set()
+
+    def save(self) -> None:
+        """Keep the present state."""
+        for live, kept in zip(self._live, self._kept, strict=True):
+            wp.copy(kept, live)
+        # What a reset has changed in the model reaches the solver at the next step, and costs its time there.
+        self._model_changes = set(NewtonManager._model_changes)
+
+    def restore(self) -> None:
+        """Go back to the state that was kept."""
+        for live, kept in zip(self._live, self._kept, strict=True):
+            wp.copy(live, kept)
+        NewtonManager._model_changes = set(self._model_changes)
