@@ -22,7 +22,7 @@ class Demo(Verb):
     num_envs: int = 64
     """Environments that run at once."""
 
-    attempts: int = 96
+    attempts: int = 64
     """Attempts to make; the successful ones are written."""
 
     condition: str = "nominal"

@@ -37,7 +37,7 @@ class WristAndHandAction(ActionTerm):
         n, device = self.num_envs, self.device
         self._arm_ids = self._asset.find_joints(list(ARM_JOINTS), preserve_order=True, as_proxy=True)[0].torch
         self._hand_ids = self._asset.find_joints(list(HAND_JOINTS), preserve_order=True, as_proxy=True)[0].torch
-        chain = serial_chain(compose(RobotDescriptionCfg(**cfg.description)).urdf_path, WRIST_LINK)
+        chain = serial_chain(compose(RobotDescriptionCfg(**self._asset.cfg.spawn.description)).urdf_path, WRIST_LINK)
         self._controller = DampedLeastSquares(chain, n, device, DampedLeastSquaresCfg(rate_hz=1.0 / env.step_dt))
         self._raw = torch.zeros(n, ACTION_DIM, device=device)
         self._joint_pos_target = torch.zeros(n, len(ROBOT_JOINTS), device=device)
