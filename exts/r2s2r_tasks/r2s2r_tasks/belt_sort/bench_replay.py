@@ -29,7 +29,7 @@ from r2s2r.replay.batch import BatchReplay
 from r2s2r.replay.cfg import ReplayCfg
 from r2s2r_tasks.belt_sort.attempts import Attempt, AttemptRunner
 from r2s2r_tasks.belt_sort.demonstrate import plan_demonstrations
-from r2s2r_tasks.belt_sort.physics_checkpoint import PhysicsCheckpoint
+from r2s2r_tasks.belt_sort.physics_checkpoint import PhysicsCheckpoint, model_changes_held_back
 from r2s2r_tasks.belt_sort.replay_driver import ReplayDriver
 from r2s2r_tasks.belt_sort.session import belt_sort_env
 
@@ -148,9 +148,10 @@ class _Pair:
                 replay_s += self._now() - began
             self._end.save()
             self._start.restore()
-            began = self._now()
-            self._physics_steps()
-            bare_s += self._now() - began
+            with model_changes_held_back():
+                began = self._now()
+                self._physics_steps()
+                bare_s += self._now() - began
             difference = wp.to_torch(self._state.joint_q) - wp.to_torch(self._reached)
             self.state_error = max(self.state_error, float(difference.abs().max()))
             self._end.restore()

@@ -1,5 +1,8 @@
 """Copies the state of the physics aside and puts it back, so that the same steps can be run twice."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import warp as wp
 from isaaclab.envs import ManagerBasedRLEnv
 from isaaclab_newton.physics import NewtonManager
@@ -19,17 +22,23 @@ class PhysicsCheckpoint:
         live += [getattr(solver_data, name) for name in SOLVER_BUFFERS]
         self._live = [array for array in live if isinstance(array, wp.array) and array.size]
         self._kept = [wp.empty_like(array) for array in self._live]
-        self._model_changes: set = set()
 
     def save(self) -> None:
         """Keep the present state."""
         for live, kept in zip(self._live, self._kept, strict=True):
             wp.copy(kept, live)
-        # What a reset has changed in the model reaches the solver at the next step, and costs its time there.
-        self._model_changes = set(NewtonManager._model_changes)
 
     def restore(self) -> None:
         """Go back to the state that was kept."""
         for live, kept in zip(self._live, self._kept, strict=True):
             wp.copy(live, kept)
-        NewtonManager._model_changes = set(self._model_changes)
+
+
+@contextmanager
+def model_changes_held_back() -> Iterator[None]:
+    """Step the physics with the model that the solver has: what a reset has changed reaches it afterwards."""
+    pending, NewtonManager._model_changes = NewtonManager._model_changes, set()
+    try:
+        yield
+    finally:
+        NewtonManager._model_changes = pending
