@@ -4,6 +4,7 @@ What loads at run time is checked in fresh interpreters, what is written in the 
 """
 
 import ast
+import importlib.util
 import json
 import subprocess
 import sys
@@ -54,9 +55,10 @@ print(json.dumps(findings))
 """
 
 
-def _modules(package: Path) -> list[str]:
-    """Return the dotted names of all modules in the folder `package` of the core."""
-    files = sorted(file.relative_to(CORE.parent).with_suffix("") for file in package.rglob("*.py"))
+def _modules(package: Path, pattern: str = "*.py") -> list[str]:
+    """Return the dotted names of the modules in the folder `package`, of the core or of the tasks, by file name."""
+    top = TASKS if package.is_relative_to(TASKS) else CORE
+    files = sorted(file.relative_to(top.parent).with_suffix("") for file in package.rglob(pattern))
     return [".".join(part for part in file.parts if part != "__init__") for file in files]
 
 
@@ -139,12 +141,25 @@ def test_every_folder_of_the_core_is_a_known_stage():
     assert folders <= set(MAY_IMPORT)
 
 
-def test_isaac_lab_configs_are_free_of_scipy_and_usd():
-    """Isaac Lab reads the configuration of every task before a simulator starts."""
+NOT_IN_CONFIGS = ("scipy", "pxr")
+"""Isaac Lab reads the configuration of every task before a simulator starts, and a USD library loaded before that is
+the wrong one under Isaac Sim."""
+
+
+def test_isaac_lab_configs_import_neither_scipy_nor_usd():
     guilty = [
         f"{file.relative_to(ROOT)}:{line}: {name}"
         for file in TASKS.rglob("*_cfg.py")
         for line, name in _imports(file, module_level_only=True)
-        if name.partition(".")[0] in ("scipy", "pxr")
+        if name.partition(".")[0] in NOT_IN_CONFIGS
     ]
     assert guilty == []
+
+
+@pytest.mark.skipif(importlib.util.find_spec("isaaclab") is None, reason="isaaclab comes with the extra 'sim'")
+def test_isaac_lab_configs_load_neither_scipy_nor_usd():
+    configs = _modules(TASKS, "*_cfg.py")
+    loaded = _loaded_by(configs)
+    assert set(configs) <= {module for new in loaded.values() for module in new}, "a configuration was not imported"
+    guilty = {name: [m for m in new if m.partition(".")[0] in NOT_IN_CONFIGS] for name, new in loaded.items()}
+    assert {name: new for name, new in guilty.items() if new} == {}

@@ -93,8 +93,8 @@ def _mix(a: np.ndarray, b: np.ndarray, share: float) -> np.ndarray:
     return mixed
 
 
-# A wrist that follows `delay` steps late, led by `lead_s`, comes to trail its object by (delay / 30 s - lead_s) times the
-# belt's speed: the fourth row's at 0.03 m/s by 4 mm, within its 4.5 mm, while at 0.2 m/s it stays away and closes late.
+# A wrist that is `delay` steps late and led by `lead_s` ends up behind its object by delay / 30 Hz - lead_s times the
+# belt's speed: in the fourth row by 4 mm at 0.03 m/s, within its 4.5 mm, while at 0.2 m/s it stays away and is late.
 @pytest.mark.parametrize(
     ("speed", "lead_s", "arrival_m", "delay"),
     [

@@ -17,8 +17,8 @@ class GraspGeometry:
     """A wrap grasp from above and behind. The numbers come from a cross-entropy search in simulation.
 
     The search varied 20 of them in 128 environments of the belt-sorting task for 7 rounds: boxes and tins of all
-    sizes, masses of 60 to 140 g, 10 cm of place, +-0.3 rad of yaw, 0.08 to 0.12 m/s of belt speed, the vendor's 0.7 N m,
-    and the operator's own variation. Lifts that held rose from 4 to 16 of 16 with the mean candidate.
+    sizes, masses of 60 to 140 g, 10 cm of place, +-0.3 rad of yaw, 0.08 to 0.12 m/s of belt speed, the vendor's
+    0.7 N m, and the operator's own variation. Lifts that held rose from 4 to 16 of 16 with the mean candidate.
 
     Raises:
         ConfigError: a length or time is not positive, an array has another shape.

@@ -1,9 +1,5 @@
 """Warp kernels of the arm controllers: one thread an environment, the same code on CPU and CUDA."""
 
-# Warp compiles these functions itself: their types are Warp's, not Python's.
-# pyright: reportArgumentType=false, reportCallIssue=false, reportIndexIssue=false
-# pyright: reportInvalidTypeForm=false, reportOperatorIssue=false
-
 import warp as wp
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 1})

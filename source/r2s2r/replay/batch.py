@@ -1,6 +1,7 @@
 """Replays demonstrations in all environments at once."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -156,7 +157,8 @@ class BatchReplay:
             )
 
 
-def _load(demos: Sequence[Demonstration], device: str) -> kernels.Demos:
+def _load(demos: Sequence[Demonstration], device: str) -> Any:
+    """Return a `kernels.Demos`; to a type checker, Warp's structs are no types."""
     steps = max(len(demo) for demo in demos)
     loaded = kernels.Demos()
     loaded.wrist_b = _transforms([_padded(_pose(d.wrist_pos_b, d.wrist_quat_b), steps) for d in demos], device)
@@ -191,7 +193,8 @@ def _transforms(poses: list[np.ndarray], device: str) -> wp.array:
     return wp.array(np.stack(poses).astype(np.float32), dtype=wp.transform, device=device)
 
 
-def _attempts(num_envs: int, device: str) -> kernels.Attempt:
+def _attempts(num_envs: int, device: str) -> Any:
+    """Return a `kernels.Attempt`, all zero."""
     attempt = kernels.Attempt()
     for name, dtype in (
         ("number", wp.int32), ("demo", wp.int32), ("speed", wp.float32), ("clock", wp.float32), ("steps", wp.int32),

@@ -21,6 +21,7 @@ from isaaclab.sensors import CameraCfg
 from isaaclab.utils import configclass
 from isaaclab_tasks.utils import PresetCfg, preset
 
+from r2s2r.behavior.grasp import GraspGeometry
 from r2s2r.contracts.action import POLICY_RATE_HZ
 from r2s2r.contracts.world import OBJECT_CLASSES, CellPoses, World
 from r2s2r.evaluation.judging import JudgingCfg
@@ -41,8 +42,8 @@ EPISODE_S = 12.0
 BELT_THICKNESS = 0.04
 """[m]"""
 
-GRASP_CENTRE_WRIST = (0.073, 0.020, 0.042)
-"""Where an object's centre lies in the wrist frame when it is held [m]; see :class:`r2s2r.behavior.grasp.GraspGeometry`."""
+GRASP_CENTRE_WRIST = GraspGeometry().object_pos_palm
+"""Where an object's centre lies in the wrist frame when it is held [m]."""
 
 NOMINAL = World.nominal()
 

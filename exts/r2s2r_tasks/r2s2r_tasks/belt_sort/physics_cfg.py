@@ -1,6 +1,6 @@
 """Presets of physics and renderer, the first of each by default.
 
-`physics=newton_mjwarp` or `physx`, `renderer=newton_renderer` or `rtx`.
+`physics=newton_mjwarp` or `physx`, `renderer=newton_renderer`, `rtx` or `isaacsim_rtx`.
 """
 
 from isaaclab.physics import PhysxAutoCfg
