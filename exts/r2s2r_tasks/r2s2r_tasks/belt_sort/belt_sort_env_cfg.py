@@ -145,16 +145,18 @@ class ObservationsCfg:
 
 @configclass
 class EventsCfg:
-    """What changes from episode to episode beside the draw of :class:`EpisodeCfg`."""
+    """What differs between environments, and what a new episode resets beside the draw of :class:`EpisodeCfg`."""
 
     robot_joints = EventTermCfg(
         func=base_mdp.reset_joints_by_offset,
         mode="reset",
         params={"position_range": (0.0, 0.0), "velocity_range": (0.0, 0.0)},
     )
+    # Mass and friction belong to an environment's objects as their shape and size do. A new mass makes the solver
+    # derive its constants for all environments anew, which takes as long as two physics steps.
     object_mass = EventTermCfg(
         func=base_mdp.randomize_rigid_body_mass,
-        mode="reset",
+        mode="startup",
         params={
             "asset_cfg": SceneEntityCfg("box_object"),
             "mass_distribution_params": (0.06, 0.14),
@@ -163,7 +165,7 @@ class EventsCfg:
     )
     round_mass = EventTermCfg(
         func=base_mdp.randomize_rigid_body_mass,
-        mode="reset",
+        mode="startup",
         params={
             "asset_cfg": SceneEntityCfg("round_object"),
             "mass_distribution_params": (0.06, 0.14),
@@ -172,7 +174,7 @@ class EventsCfg:
     )
     box_friction = EventTermCfg(
         func=base_mdp.randomize_rigid_body_material,
-        mode="reset",
+        mode="startup",
         params={
             "asset_cfg": SceneEntityCfg("box_object"),
             "static_friction_range": (0.8, 1.2),
@@ -183,7 +185,7 @@ class EventsCfg:
     )
     round_friction = EventTermCfg(
         func=base_mdp.randomize_rigid_body_material,
-        mode="reset",
+        mode="startup",
         params={
             "asset_cfg": SceneEntityCfg("round_object"),
             "static_friction_range": (0.8, 1.2),

@@ -72,7 +72,7 @@ def plan_demonstrations(
     term = episode(env)
     wrist = wrist_pose_b(None, env)(env).cpu().numpy().astype(float)
     layout, classes = term.layout.cpu().numpy().astype(float), term.target_class.cpu().numpy()
-    z = term.of_target(term.object_state_b()[0])[:, 2].cpu().numpy().astype(float)
+    z = term.target_state_b()[:, 2].cpu().numpy().astype(float)
     bins, speed = term.target_bin_b.cpu().numpy().astype(float), term.belt_speed.cpu().numpy().astype(float)
     made: list[list[tuple[int, Demonstration]]] = [[] for _ in OBJECT_CLASSES]
     for env_id in range(env.num_envs):

@@ -36,9 +36,8 @@ class ReplayDriver:
 
     def actions(self) -> torch.Tensor:
         """Return the next action of every environment (N, 25)."""
-        pos, quat, _ = (self._episode.of_target(part) for part in self._episode.object_state_b())
         self.replay.step(
-            wp.from_torch(torch.cat((pos, quat), dim=-1), dtype=wp.transform),
+            wp.from_torch(self._episode.target_state_b()[:, :7].contiguous(), dtype=wp.transform),
             wp.from_torch(self._episode.belt_speed),
             wp.from_torch(self._episode.target_bin_b, dtype=wp.vec3),
             wp.from_torch(self._wrist_pose_b(self._env)[:, :3].contiguous(), dtype=wp.vec3),

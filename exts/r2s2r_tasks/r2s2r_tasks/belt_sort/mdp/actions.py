@@ -35,15 +35,17 @@ class WristAndHandAction(ActionTerm):
     def __init__(self, cfg: WristAndHandActionCfg, env: ManagerBasedEnv):
         super().__init__(cfg, env)
         n, device = self.num_envs, self.device
-        self._arm_ids = self._asset.find_joints(list(ARM_JOINTS), preserve_order=True, as_proxy=True)[0].torch
-        self._hand_ids = self._asset.find_joints(list(HAND_JOINTS), preserve_order=True, as_proxy=True)[0].torch
+        self._arm_ids = self._asset.find_joints(list(ARM_JOINTS), preserve_order=True, as_proxy=True)[0]
+        self._hand_ids = self._asset.find_joints(list(HAND_JOINTS), preserve_order=True, as_proxy=True)[0]
+        self._command = self._asset.actuators.target_command
         chain = serial_chain(compose(RobotDescriptionCfg(**self._asset.cfg.spawn.description)).urdf_path, WRIST_LINK)
         self._controller = DampedLeastSquares(chain, n, device, DampedLeastSquaresCfg(rate_hz=1.0 / env.step_dt))
         self._raw = torch.zeros(n, ACTION_DIM, device=device)
         self._joint_pos_target = torch.zeros(n, len(ROBOT_JOINTS), device=device)
         self._arm_target = torch.zeros(n, len(ARM_JOINTS), device=device)
         self._arm_start = torch.zeros_like(self._arm_target)
-        self._limits = self._asset.data.joint_pos_limits.torch[:, self._hand_ids]
+        self._arm_now = torch.zeros_like(self._arm_target)
+        self._limits = self._asset.data.joint_pos_limits.torch[:, self._hand_ids.torch]
         self._substep = 0
 
     @property
@@ -72,22 +74,23 @@ class WristAndHandAction(ActionTerm):
         hand = torch.where(torch.isfinite(hand), hand, self._joint_pos_target[:, len(ARM_JOINTS) :])
         self._joint_pos_target[:, : len(ARM_JOINTS)] = self._arm_target
         self._joint_pos_target[:, len(ARM_JOINTS) :] = hand.clamp(self._limits[..., 0], self._limits[..., 1])
-        self._asset.set_joint_position_target_index(
-            target=self._joint_pos_target[:, len(ARM_JOINTS) :].contiguous(), joint_ids=self._hand_ids
+        self._command.set_position_index(
+            value=self._joint_pos_target[:, len(ARM_JOINTS) :].contiguous(), joint_ids=self._hand_ids.warp
         )
         self._substep = 0
 
     def apply_actions(self):
         self._substep += 1
         share = self._substep / self._env.cfg.decimation
-        self._asset.set_joint_position_target_index(
-            target=torch.lerp(self._arm_start, self._arm_target, share), joint_ids=self._arm_ids
-        )
+        torch.lerp(self._arm_start, self._arm_target, share, out=self._arm_now)
+        self._command.set_position_index(value=self._arm_now, joint_ids=self._arm_ids.warp)
 
     def reset(self, env_ids: Sequence[int] | None = None, **kwargs) -> None:
         ids = slice(None) if env_ids is None else env_ids
         joint_pos = self._asset.data.joint_pos.torch
         self._raw[ids] = 0.0
-        self._arm_target[ids] = joint_pos[ids][:, self._arm_ids]
+        self._arm_target[ids] = joint_pos[ids][:, self._arm_ids.torch]
         self._arm_start[ids] = self._arm_target[ids]
-        self._joint_pos_target[ids] = torch.cat((self._arm_target[ids], joint_pos[ids][:, self._hand_ids]), dim=-1)
+        self._joint_pos_target[ids] = torch.cat(
+            (self._arm_target[ids], joint_pos[ids][:, self._hand_ids.torch]), dim=-1
+        )

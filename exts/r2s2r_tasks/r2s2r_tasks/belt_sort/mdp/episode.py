@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import torch
 import warp as wp
 from isaaclab.managers import CommandTerm
-from isaaclab.utils.math import subtract_frame_transforms
 
 from r2s2r_tasks.assets.spawned import describe, extents, spawned_shape
+
+from .base_frame import object_state_b
 
 if TYPE_CHECKING:
     from isaaclab.assets import Articulation, RigidObject
@@ -85,6 +86,7 @@ class Episode(CommandTerm):
         ranges = (cfg.target_x, cfg.target_y, cfg.follower_gap, cfg.yaw, cfg.belt_speed)
         self._ranges = wp.array(ranges, dtype=wp.vec2, device=device)
         self._one_hot = torch.eye(len(self._objects), device=device)
+        self._rows = torch.arange(n, device=device)
 
     def __str__(self) -> str:
         return f"Episode(objects={self.cfg.object_names}, belt_speed={self.cfg.belt_speed}, seed={self.cfg.seed})"
@@ -104,20 +106,13 @@ class Episode(CommandTerm):
         """Speed of the belt's surface along +y (N,) [m/s]."""
         return self.layout[:, 6] * self.cfg.belt_speed_scale
 
-    def object_state_b(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return position (N, C, 3), quaternion xyzw (N, C, 4) and linear velocity (N, C, 3) in the base."""
-        root_pos, root_quat = self._robot.data.root_pos_w.torch, self._robot.data.root_quat_w.torch
-        parts = []
-        for item in self._objects:
-            pos, quat = subtract_frame_transforms(
-                root_pos, root_quat, item.data.root_pos_w.torch, item.data.root_quat_w.torch
-            )
-            parts.append((pos, quat, item.data.root_lin_vel_w.torch))
-        return tuple(torch.stack(part, dim=1) for part in zip(*parts, strict=True))
+    def object_state_b(self) -> torch.Tensor:
+        """Return each class's object in the base (N, C, 10): position [m], quaternion xyzw, linear velocity [m/s]."""
+        return object_state_b(self._robot, self._objects)
 
-    def of_target(self, values: torch.Tensor) -> torch.Tensor:
-        """Return the target's row of per-class `values` (N, C, ...) as (N, ...)."""
-        return values[torch.arange(self.num_envs, device=self.device), self.target_class]
+    def target_state_b(self) -> torch.Tensor:
+        """Return the target in the base (N, 10): position [m], quaternion xyzw, linear velocity [m/s]."""
+        return self.object_state_b()[self._rows, self.target_class]
 
     def _update_metrics(self):
         pass

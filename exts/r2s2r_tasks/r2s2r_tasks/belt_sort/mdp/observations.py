@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import torch
 from isaaclab.managers import ManagerTermBase, ObservationTermCfg, SceneEntityCfg
-from isaaclab.utils.math import subtract_frame_transforms
 
 from r2s2r.contracts.action import WRIST_LINK
 from r2s2r.contracts.joints import ROBOT_JOINTS
 
+from .base_frame import body_pose_b
 from .lamps import under_light
 
 if TYPE_CHECKING:
@@ -53,25 +53,17 @@ class wrist_pose_b(ManagerTermBase):
         self._body = self._robot.find_bodies(WRIST_LINK)[0][0]
 
     def __call__(self, env: ManagerBasedRLEnv) -> torch.Tensor:
-        data = self._robot.data
-        pos, quat = subtract_frame_transforms(
-            data.root_pos_w.torch,
-            data.root_quat_w.torch,
-            data.body_pos_w.torch[:, self._body],
-            data.body_quat_w.torch[:, self._body],
-        )
-        return torch.cat((pos, quat), dim=-1)
+        return body_pose_b(self._robot, self._body)
 
 
 def object_states_b(env: ManagerBasedRLEnv) -> torch.Tensor:
     """Pose and velocity of each class's object in the base (N, C * 10): position, quaternion xyzw, linear velocity."""
-    return torch.cat(episode(env).object_state_b(), dim=-1).flatten(1)
+    return episode(env).object_state_b().flatten(1)
 
 
 def target_state_b(env: ManagerBasedRLEnv) -> torch.Tensor:
     """Pose and velocity of the target in the base (N, 10): position, quaternion xyzw, linear velocity."""
-    term = episode(env)
-    return torch.cat([term.of_target(part) for part in term.object_state_b()], dim=-1)
+    return episode(env).target_state_b()
 
 
 def target_and_bin(env: ManagerBasedRLEnv) -> torch.Tensor:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch
+from isaaclab.managers import ManagerTermBase, RewardTermCfg
+from isaaclab.utils.math import quat_apply
 
 from r2s2r.evaluation.judging import Outcome
 
-from .observations import episode
+from .observations import episode, wrist_pose_b
 
 if TYPE_CHECKING:
     from isaaclab.envs import ManagerBasedRLEnv
+
+    from .terminations import judged
 
 
 def near(distance: torch.Tensor, scale: float) -> torch.Tensor:
@@ -19,14 +23,20 @@ def near(distance: torch.Tensor, scale: float) -> torch.Tensor:
     return 1.0 - torch.tanh(distance / scale) ** 2
 
 
-def wrist_near_target(env: ManagerBasedRLEnv, grasp_centre_wrist: tuple[float, float, float], scale: float):
+class wrist_near_target(ManagerTermBase):
     """Reward the place between palm and fingers for being at the target (N,)."""
-    from isaaclab.utils.math import quat_apply
 
-    pose = _term_value(env, "wrist_pose_b")
-    centre = torch.tensor(grasp_centre_wrist, device=env.device).repeat(env.num_envs, 1)
-    grasp_pos = pose[:, :3] + quat_apply(pose[:, 3:], centre)
-    return near((grasp_pos - _target_pos_b(env)).norm(dim=-1), scale)
+    def __init__(self, cfg: RewardTermCfg, env: ManagerBasedRLEnv):
+        super().__init__(cfg, env)
+        self._wrist_pose_b = wrist_pose_b(cfg, env)
+        self._centre = torch.tensor(cfg.params["grasp_centre_wrist"], device=env.device).repeat(env.num_envs, 1)
+
+    def __call__(
+        self, env: ManagerBasedRLEnv, grasp_centre_wrist: tuple[float, float, float], scale: float
+    ) -> torch.Tensor:
+        pose = self._wrist_pose_b(env)
+        grasp_pos = pose[:, :3] + quat_apply(pose[:, 3:], self._centre)
+        return near((grasp_pos - _target_pos_b(env)).norm(dim=-1), scale)
 
 
 def target_lifted(env: ManagerBasedRLEnv, rest_z: float, height: float) -> torch.Tensor:
@@ -43,17 +53,13 @@ def target_near_bin(env: ManagerBasedRLEnv, rest_z: float, scale: float) -> torc
 
 def sorted_target(env: ManagerBasedRLEnv) -> torch.Tensor:
     """1 in the step in which an attempt succeeds (N,)."""
-    judged = env.termination_manager.get_term_cfg("judged").func
-    return (judged.outcome == Outcome.SUCCESS).float()
+    return (_judged(env).outcome == Outcome.SUCCESS).float()
 
 
 def _target_pos_b(env: ManagerBasedRLEnv) -> torch.Tensor:
-    term = episode(env)
-    return term.of_target(term.object_state_b()[0])
+    """Return where the target is after this step (N, 3): it has been judged before it is rewarded."""
+    return _judged(env).target_pos_b
 
 
-def _term_value(env: ManagerBasedRLEnv, name: str) -> torch.Tensor:
-    """Return a privileged observation of the state after this step."""
-    manager = env.observation_manager
-    index = manager.active_terms["privileged"].index(name)
-    return manager._group_obs_term_cfgs["privileged"][index].func(env)
+def _judged(env: ManagerBasedRLEnv) -> judged:
+    return env.termination_manager.get_term_cfg("judged").func

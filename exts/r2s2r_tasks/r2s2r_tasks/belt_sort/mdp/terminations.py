@@ -29,8 +29,8 @@ class judged(ManagerTermBase):
         """How long the target has been lying still in its own bin and in another one (N, 2) [s]."""
         self.max_height = torch.zeros(self.num_envs, device=self.device)
         """Greatest height of the target's centre in the base so far (N,) [m]."""
-        # Speed is taken from positions, as on the real cell: a solver's velocity of a body at rest is not zero.
-        self._last_pos = torch.zeros(self.num_envs, 3, device=self.device)
+        self.target_pos_b = torch.zeros(self.num_envs, 3, device=self.device)
+        """Target's centre in the base in the last judged step (N, 3) [m]."""
         self.final: dict[str, torch.Tensor] = {}
         """What the last judged step was judged on, and what it sent: it outlives the reset that follows a verdict."""
         self._action_term = env.action_manager.get_term("wrist_and_hand")
@@ -43,9 +43,10 @@ class judged(ManagerTermBase):
     def __call__(self, env: ManagerBasedRLEnv, judging: dict, strict: bool) -> torch.Tensor:
         limits = self._cfg
         term = episode(env)
-        pos = term.of_target(term.object_state_b()[0])
-        speed = (pos - self._last_pos).norm(dim=-1) / env.step_dt
-        self._last_pos = pos
+        pos = term.target_state_b()[:, :3]
+        # Speed is taken from positions, as on the real cell: a solver's velocity of a body at rest is not zero.
+        speed = (pos - self.target_pos_b).norm(dim=-1) / env.step_dt
+        self.target_pos_b = pos
         self.held_s = torch.stack(advance_hold(limits, self.held_s, pos, speed, term.target_class, env.step_dt), dim=-1)
         self.max_height = torch.maximum(self.max_height, pos[:, 2])
         self.outcome = self._health.overrule(verdict(limits, self.held_s, pos, speed))
@@ -63,6 +64,5 @@ class judged(ManagerTermBase):
         ids = slice(None) if env_ids is None else env_ids
         self.held_s[ids] = 0.0
         self.max_height[ids] = 0.0
-        term = episode(self._env)
-        self._last_pos[ids] = term.of_target(term.object_state_b()[0])[ids]
+        self.target_pos_b[ids] = episode(self._env).target_state_b()[ids, :3]
         self._health.reset(ids)
