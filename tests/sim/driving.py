@@ -9,6 +9,7 @@ from isaaclab.utils.math import matrix_from_quat
 
 from r2s2r_tasks.belt_sort.episode_recorder import STATE_NAMES
 from r2s2r_tasks.belt_sort.mdp.observations import episode
+from r2s2r_tasks.belt_sort.mdp.terminations import judged
 
 Obs = dict[str, torch.Tensor]
 
@@ -42,6 +43,11 @@ def restart(env: ManagerBasedRLEnv, seed: int) -> Obs:
     return env.reset(seed=seed)[0]
 
 
+def judge(env: ManagerBasedRLEnv) -> judged:
+    """Return the term that judges attempts."""
+    return env.termination_manager.get_term_cfg("judged").func
+
+
 def put(
     env: ManagerBasedRLEnv,
     item: RigidObject,
@@ -49,7 +55,10 @@ def put(
     env_ids: Sequence[int],
     vel_b: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> None:
-    """Put `item` upright at `pos_b` (3,) or (M, 3) [m] with velocity `vel_b` [m/s] in the environments `env_ids` (M)."""
+    """Put `item` upright at `pos_b` (3,) or (M, 3) [m] with velocity `vel_b` [m/s] in the environments `env_ids` (M).
+
+    The judge takes the new places as a beginning; it would call the jump an accident.
+    """
     ids = torch.tensor(env_ids, dtype=torch.int32)
     pose = torch.zeros(len(ids), 7)
     pose[:, :3] = env.scene.env_origins[ids.long()] + torch.as_tensor(pos_b)
@@ -58,3 +67,4 @@ def put(
     velocity[:, :3] = torch.tensor(vel_b)
     item.write_root_pose_to_sim_index(root_pose=pose, env_ids=ids)
     item.write_root_velocity_to_sim_index(root_velocity=velocity, env_ids=ids)
+    judge(env).reset(ids.long())

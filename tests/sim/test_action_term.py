@@ -13,7 +13,7 @@ from r2s2r.robot.limits import HAND_LIMITS
 from r2s2r_tasks.belt_sort.episode_recorder import EpisodeRecorder
 from r2s2r_tasks.belt_sort.session import belt_sort_env
 
-from .driving import action, restart, state, stay, wrist_pose_b
+from .driving import action, judge, restart, state, stay, wrist_pose_b
 
 pytestmark = pytest.mark.sim
 
@@ -28,10 +28,6 @@ def env():
 
 def _action_term(env):
     return env.action_manager.get_term("wrist_and_hand")
-
-
-def _judged(env):
-    return env.termination_manager.get_term_cfg("judged").func
 
 
 def test_b50_joint_order_is_mapped_by_name(env):
@@ -137,7 +133,7 @@ def test_b51_a_jump_of_the_target_is_flagged(env):
         target = action(wrist[:, :3], quat_mul(wrist[:, 3:], quat_from_angle_axis(angle, z_axis)), obs["policy"][:, 7:])
         recorder.observe(obs, target)
         obs, reward, *_ = env.step(target)
-        final = _judged(env).final
+        final = judge(env).final
         recorder.acted(reward, final["joint_pos_target"], final["followable"])
         followable.append(final["followable"].clone())
     others = [i for i in range(N) if i not in jumping]
