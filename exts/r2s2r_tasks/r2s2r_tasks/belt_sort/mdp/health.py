@@ -11,6 +11,8 @@ from mujoco_warp import OverflowType
 from r2s2r.contracts.errors import SimulationError
 from r2s2r.evaluation.judging import Outcome
 
+from .observations import episode
+
 if TYPE_CHECKING:
     from isaaclab.envs import ManagerBasedRLEnv
 
@@ -37,15 +39,17 @@ def _count_contacts(
 
 
 class PhysicsHealth:
-    """Watches the solver's buffers and the robot's state each control step.
+    """Watches the solver's buffers and the state of robot and objects each control step.
 
     The MuJoCo Warp solver keeps the contacts of all environments in one pool and drops what does not fit with a line
     on the console. Here an environment that needs more than its share of the pool, or more constraint rows than it
     has, is marked; where the pool itself is full nobody knows whose contacts were dropped, and all are marked.
     """
 
-    def __init__(self, env: ManagerBasedRLEnv, strict: bool = False):
+    def __init__(self, env: ManagerBasedRLEnv, max_object_speed: float, strict: bool = False):
         self._robot = env.scene["robot"]
+        self._episode = episode(env)
+        self._max_object_speed = max_object_speed
         self._strict = strict
         self._data = self._solver_data(env)
         n = env.num_envs
@@ -58,9 +62,7 @@ class PhysicsHealth:
         Raises:
             SimulationError: in strict mode, a contact buffer overflowed; the message states the size needed.
         """
-        joint_vel = self._robot.data.joint_vel.torch
-        unstable = ~(joint_vel.abs() < MAX_JOINT_SPEED).all(dim=-1)
-        outcome = torch.where(unstable, int(Outcome.UNSTABLE), outcome)
+        outcome = torch.where(self._unstable(), int(Outcome.UNSTABLE), outcome)
         if self._data is None:
             return outcome
         overflow = self._overflow()
@@ -80,6 +82,13 @@ class PhysicsHealth:
     def capacity(self) -> int:
         """Contacts that the solver holds for each environment."""
         return self._data.naconmax // self._data.nworld
+
+    def _unstable(self) -> torch.Tensor:
+        """Return where a joint or any object is too fast or not finite (N,) bool: NaN compares with nothing."""
+        calm = (self._robot.data.joint_vel.torch.abs() < MAX_JOINT_SPEED).all(dim=-1)
+        objects = self._episode.object_state_b()
+        slow = (objects[..., 7:].norm(dim=-1) < self._max_object_speed).all(dim=-1)
+        return ~(calm & slow & torch.isfinite(objects).flatten(1).all(dim=-1))
 
     def _overflow(self) -> torch.Tensor:
         """Return which environments have lost contacts since the last call (N,) bool."""

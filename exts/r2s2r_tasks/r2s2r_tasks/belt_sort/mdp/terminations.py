@@ -22,7 +22,7 @@ class judged(ManagerTermBase):
     def __init__(self, cfg: TerminationTermCfg, env: ManagerBasedRLEnv):
         super().__init__(cfg, env)
         self._cfg = JudgingCfg(**cfg.params["judging"])
-        self._health = PhysicsHealth(env, cfg.params["strict"])
+        self._health = PhysicsHealth(env, self._cfg.runaway_speed, cfg.params["strict"])
         self.outcome = torch.zeros(self.num_envs, dtype=torch.int64, device=self.device)
         """:class:`Outcome` of the last judged step (N,)."""
         self.held_s = torch.zeros(self.num_envs, 2, device=self.device)
