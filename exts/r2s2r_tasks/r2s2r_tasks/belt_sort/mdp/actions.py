@@ -22,6 +22,18 @@ if TYPE_CHECKING:
     from .actions_cfg import WristAndHandActionCfg
 
 
+@wp.kernel(enable_backward=False)
+def _interpolate(
+    start: wp.array2d(dtype=wp.float32),
+    end: wp.array2d(dtype=wp.float32),
+    share: float,
+    # outputs
+    between: wp.array2d(dtype=wp.float32),
+):
+    env, joint = wp.tid()
+    between[env, joint] = wp.lerp(start[env, joint], end[env, joint], share)
+
+
 class WristAndHandAction(ActionTerm):
     """Turns wrist targets into arm joint targets by damped least squares, and passes hand targets on.
 
@@ -44,7 +56,8 @@ class WristAndHandAction(ActionTerm):
         self._joint_pos_target = torch.zeros(n, len(ROBOT_JOINTS), device=device)
         self._arm_target = torch.zeros(n, len(ARM_JOINTS), device=device)
         self._arm_start = torch.zeros_like(self._arm_target)
-        self._arm_now = torch.zeros_like(self._arm_target)
+        self._arm_line = (wp.from_torch(self._arm_start), wp.from_torch(self._arm_target))
+        self._arm_now = wp.zeros_like(self._arm_line[0])
         self._limits = self._asset.data.joint_pos_limits.torch[:, self._hand_ids.torch]
         self._substep = 0
 
@@ -69,7 +82,7 @@ class WristAndHandAction(ActionTerm):
     def process_actions(self, actions: torch.Tensor):
         self._raw[:] = actions
         self._arm_start.copy_(self._arm_target)
-        self._controller.solve(wp.from_torch(self._raw), wp.from_torch(self._arm_target))
+        self._controller.solve(wp.from_torch(self._raw), self._arm_line[1])
         hand = self._raw[:, HAND_JOINT_POS]
         hand = torch.where(torch.isfinite(hand), hand, self._joint_pos_target[:, len(ARM_JOINTS) :])
         self._joint_pos_target[:, : len(ARM_JOINTS)] = self._arm_target
@@ -82,7 +95,14 @@ class WristAndHandAction(ActionTerm):
     def apply_actions(self):
         self._substep += 1
         share = self._substep / self._env.cfg.decimation
-        torch.lerp(self._arm_start, self._arm_target, share, out=self._arm_now)
+        # A kernel, since between two physics steps a tensor operation finds its code out of the processor's caches.
+        wp.launch(
+            _interpolate,
+            dim=self._arm_now.shape,
+            inputs=[*self._arm_line, share],
+            outputs=[self._arm_now],
+            device=self.device,
+        )
         self._command.set_position_index(value=self._arm_now, joint_ids=self._arm_ids.warp)
 
     def reset(self, env_ids: Sequence[int] | None = None, **kwargs) -> None:
