@@ -30,11 +30,12 @@ def wrist_camera_cfg(
 
 
 def _intrinsics(camera) -> dict:
+    """Return the intrinsics as renderers count: their pixel i reaches from i to i + 1, ours is centred at i."""
     return {
         "fx": camera.fx,
         "fy": camera.fy,
-        "cx": camera.cx,
-        "cy": camera.cy,
+        "cx": camera.cx + 0.5,
+        "cy": camera.cy + 0.5,
         "image_size": (camera.width, camera.height),
     }
 

@@ -87,14 +87,14 @@ def object_cfgs(novel: int | None = None) -> dict[str, RigidObjectCfg]:
     return {"box_object": _slot("Box", boxes), "round_object": _slot("Round", rounds)}
 
 
-def _nominal_shapes() -> tuple[list[sim_utils.ShapeCfg], list[sim_utils.ShapeCfg]]:
+def _nominal_shapes() -> tuple[Sequence[sim_utils.SpawnerCfg], Sequence[sim_utils.SpawnerCfg]]:
     collides = {"collision_props": sim_utils.UsdPhysicsCollisionCfg()}
     boxes = [sim_utils.CuboidCfg(size=size, **collides, **_surface(BOX_COLOR)) for size in BOX_SIZES]
     rounds = [sim_utils.CylinderCfg(radius=r, height=h, **collides, **_surface(ROUND_COLOR)) for r, h in ROUND_SIZES]
     return boxes, rounds
 
 
-def _novel_shapes(pair: int) -> tuple[list[TurnedCfg], list[TurnedCfg]]:
+def _novel_shapes(pair: int) -> tuple[Sequence[sim_utils.SpawnerCfg], Sequence[sim_utils.SpawnerCfg]]:
     flat, turned = NOVEL_PAIRS[pair]
     box = TurnedCfg(**flat, **_hull(), **_surface(BOX_COLOR))
     return [box], [TurnedCfg(**turned, **_hull(), **_surface(ROUND_COLOR))]

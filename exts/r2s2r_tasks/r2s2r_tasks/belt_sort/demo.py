@@ -28,7 +28,7 @@ from r2s2r_tasks.belt_sort.session import CAMERA_TASK, belt_sort_env, set_pictur
 GYM_ENV_TYPE = 2
 """robomimic's number for environments that are made by Gymnasium (robomimic.envs.env_base.EnvType)."""
 
-CLIP_S = 8.0
+CLIP_S = 5.0
 """Longest clip of human beside robot [s]."""
 
 
@@ -105,6 +105,11 @@ def _generate(
     )
     film = GridFilm(env)
     progress = _Progress(settings.attempts)
+
+    def ended(attempt: Attempt) -> None:
+        film.ended(attempt)
+        progress(attempt)
+
     writer = DatasetWriter(out / "dataset.hdf5", header, interrupted="discard", overwrite=True, estimate=estimate)
     with writer:
         generation = generate(
@@ -115,7 +120,7 @@ def _generate(
             writer=writer,
             cfg=ReplayCfg(seed=settings.seed),
             on_step=film.observe,
-            on_attempt=lambda attempt: (film.ended(attempt), progress(attempt)),
+            on_attempt=ended,
         )
     return generation, film
 
