@@ -28,8 +28,9 @@ def ride():
         env.scene["belt"].write_root_velocity_to_sim_index(root_velocity=belt)
         for index, slot in enumerate(("box_object", "round_object")):
             item = env.scene[slot]
+            scale = (mass / item.data.body_mass.torch)[..., None]
+            item.set_inertias_index(inertias=item.data.body_inertia.torch * scale)
             item.set_masses_index(masses=mass)
-            item.set_inertias_index(inertias=item.data.body_inertia.torch * (mass / item.data.body_mass.torch)[..., None])
             pos = torch.tensor([[0.52, START_Y - GAP * index, 0.1 + float(h)] for h in term.half_heights[:, index]])
             put(env, item, pos, range(N))
         start = env.observation_manager.compute()

@@ -21,7 +21,7 @@ def _run(num_envs: int, seed: int, steps: int = STEPS) -> dict[str, torch.Tensor
         obs, _ = env.reset()
         still, seen = stay(obs), []
         drawn = []
-        for step in range(steps):
+        for _ in range(steps):
             moves = 0.05 * torch.randn(num_envs, ACTION_DIM, generator=generator)
             obs, reward, *_ = env.step(still + moves)
             seen.append(torch.cat((obs["policy"], obs["privileged"], reward[:, None]), dim=-1))

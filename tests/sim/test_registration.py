@@ -50,7 +50,7 @@ def test_isaaclab_lists_both_tasks():
 
 
 def test_random_agent_drives_the_camera_task():
-    command = [ISAACLAB, "random_agent", "--task", CAMERA_TASK, "--num_envs", "2", "--device", "cpu", "--max_steps", "5"]
+    command = [ISAACLAB, "random_agent", "--task", CAMERA_TASK, "--num_envs", "2", "--max_steps=5", "--device=cpu"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
