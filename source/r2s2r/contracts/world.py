@@ -255,11 +255,11 @@ def nominal_wrist_cameras() -> WristCameras:
 
 def nominal_poses() -> CellPoses:
     """Return the cell as laid out: belt across the front, a bin on either side of the base, head view from beyond."""
-    head_pos_b = (0.95, -0.12, 0.75)
+    head_pos_b = (1.0, 0.0, 0.85)
     return CellPoses(
-        head_camera=PinholeCamera.with_vertical_fov(256, 256, math.radians(60.0)),
+        head_camera=PinholeCamera.with_vertical_fov(256, 256, math.radians(62.0)),
         head_pos_b=head_pos_b,
-        head_quat_b=tuple(look_at(np.array(head_pos_b), np.array([0.40, -0.05, 0.10]))),
+        head_quat_b=tuple(look_at(np.array(head_pos_b), np.array([0.36, 0.0, 0.12]))),
         base_quat_w=(0.0, 0.0, 0.0, 1.0),
         belt_pos_b=(0.52, 0.0, 0.10),
         belt_quat_b=tuple(yaw_quat(0.5 * math.pi)),
