@@ -18,7 +18,8 @@ FLANGE_PRIM = "Geometry/world/link_base/link1/link2/link3/link4/link5/link6/link
 def robot_cfg(arm: ArmModel, hand: HandResponse) -> ArticulationCfg:
     """Return the articulation at `{ENV_REGEX_NS}/Robot`, with the drives of `arm` and `hand`.
 
-    Weight is compensated, as the vendor's controller does; the robot does not collide with itself.
+    Weight is compensated, as the vendor's controller does. Links that are no neighbours collide with each other: a hand
+    that closes on nothing is stopped by its own thumb.
     """
     return ArticulationCfg(
         prim_path="{ENV_REGEX_NS}/Robot",
