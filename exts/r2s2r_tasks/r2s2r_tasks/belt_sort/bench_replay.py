@@ -21,6 +21,7 @@ from statistics import median
 import torch
 import warp as wp
 from isaaclab.envs import ManagerBasedRLEnv
+from isaaclab_newton.physics import NewtonManager
 
 from r2s2r.behavior.demonstration import Phase
 from r2s2r.behavior.operator import OperatorModel
@@ -120,10 +121,10 @@ class _Pair:
         self._env = env
         self._steps = self._begin(seed)
         self._sim_step = env.sim.step
-        self._state, self._control = env.sim.physics_manager.get_state_0(), env.sim.physics_manager.get_control()
+        self._state, self._control = NewtonManager.get_state_0(), NewtonManager.get_control()
         self._targets = [wp.empty_like(self._control.joint_target_q) for _ in range(env.cfg.decimation)]
         self._reached = wp.empty_like(self._state.joint_q)
-        self._start, self._end = PhysicsCheckpoint(env), PhysicsCheckpoint(env)
+        self._start, self._end = PhysicsCheckpoint(), PhysicsCheckpoint()
         self.attempts_ended = 0
         self.state_error = 0.0
 

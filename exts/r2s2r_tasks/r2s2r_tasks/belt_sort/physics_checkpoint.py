@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import warp as wp
-from isaaclab.envs import ManagerBasedRLEnv
 from isaaclab_newton.physics import NewtonManager
 
 SOLVER_BUFFERS = ("qacc_warmstart", "qfrc_applied", "xfrc_applied", "ctrl", "act", "overflow")
@@ -15,10 +14,9 @@ bits that it only ever adds to."""
 class PhysicsCheckpoint:
     """State, controls and solver memory of all environments; stays on the device. Newton with MuJoCo Warp only."""
 
-    def __init__(self, env: ManagerBasedRLEnv):
-        manager = env.sim.physics_manager
-        solver_data = manager._solver.mjw_data
-        live = [*vars(manager.get_state_0()).values(), *vars(manager.get_control()).values()]
+    def __init__(self):
+        solver_data = NewtonManager._solver.mjw_data
+        live = [*vars(NewtonManager.get_state_0()).values(), *vars(NewtonManager.get_control()).values()]
         live += [getattr(solver_data, name) for name in SOLVER_BUFFERS]
         self._live = [array for array in live if isinstance(array, wp.array) and array.size]
         self._kept = [wp.empty_like(array) for array in self._live]

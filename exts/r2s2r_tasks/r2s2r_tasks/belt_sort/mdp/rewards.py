@@ -28,7 +28,7 @@ class wrist_near_target(ManagerTermBase):
 
     def __init__(self, cfg: RewardTermCfg, env: ManagerBasedRLEnv):
         super().__init__(cfg, env)
-        self._wrist_pose_b = wrist_pose_b(cfg, env)
+        self._wrist_pose_b = wrist_pose_b(None, env)
         self._centre = torch.tensor(cfg.params["grasp_centre_wrist"], device=env.device).repeat(env.num_envs, 1)
 
     def __call__(
