@@ -1,5 +1,6 @@
 """How these tests drive the task: actions from poses, objects put somewhere, the state by name."""
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -54,15 +55,17 @@ def put(
     pos_b: torch.Tensor | Sequence[float],
     env_ids: Sequence[int],
     vel_b: Sequence[float] = (0.0, 0.0, 0.0),
+    yaw: float = 0.0,
 ) -> None:
-    """Put `item` upright at `pos_b` (3,) or (M, 3) [m] with velocity `vel_b` [m/s] in the environments `env_ids` (M).
+    """Put `item` upright into the environments `env_ids` (M).
 
-    The judge takes the new places as a beginning; it would call the jump an accident.
+    At `pos_b` (3,) or (M, 3) [m] with velocity `vel_b` [m/s], turned by `yaw` [rad] about the vertical. The judge
+    takes the new places as a beginning; it would call the jump an accident.
     """
     ids = torch.tensor(env_ids, dtype=torch.int32)
     pose = torch.zeros(len(ids), 7)
     pose[:, :3] = env.scene.env_origins[ids.long()] + torch.as_tensor(pos_b)
-    pose[:, 6] = 1.0
+    pose[:, 5], pose[:, 6] = math.sin(yaw / 2), math.cos(yaw / 2)
     velocity = torch.zeros(len(ids), 6)
     velocity[:, :3] = torch.tensor(vel_b)
     item.write_root_pose_to_sim_index(root_pose=pose, env_ids=ids)

@@ -81,8 +81,8 @@ def test_limits_reach_the_solver(solver):
             np.testing.assert_allclose(effort[:, index], [[-limits.effort[row], limits.effort[row]]] * N, rtol=1e-6)
 
 
-def test_what_an_episode_draws_reaches_the_solver(env, solver):
-    """Masses and friction of the objects differ from environment to environment."""
+def test_masses_and_friction_that_were_drawn_reach_the_solver(env, solver):
+    """They differ from environment to environment."""
     model = solver.mj_model
     mass = solver.mjw_model.body_mass.numpy()
     for slot, prim in (("box_object", "Box"), ("round_object", "Round")):
