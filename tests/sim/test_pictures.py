@@ -141,7 +141,7 @@ def empty(env) -> tuple[torch.Tensor, Obs]:
 
 
 def _agree(seen: Blob, expected: Blob) -> None:
-    """80 pixels of edge, each right to half a pixel, leave a centroid right to a tenth; quarter pixels add 3 % of area."""
+    """80 pixels of edge, each right to half a pixel, leave a tenth of error; quarter pixels add 3 % of area."""
     assert np.abs(seen.centre - expected.centre).max() < 0.2
     assert seen.area == pytest.approx(expected.area, rel=0.06)
 
