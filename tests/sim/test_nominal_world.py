@@ -92,7 +92,7 @@ def test_masses_and_friction_that_were_drawn_reach_the_solver(env, solver):
         np.testing.assert_allclose(mass[:, body], drawn, rtol=1e-6)
         (geom,) = [i for i in range(model.ngeom) if model.geom_bodyid[i] == body]
         friction = solver.mjw_model.geom_friction.numpy()[:, geom, 0]
-        assert ((friction >= 0.8) & (friction <= 1.2)).all() and len(np.unique(friction)) == N
+        assert ((friction >= 1.0) & (friction <= 1.4)).all() and len(np.unique(friction)) == N
 
 
 def test_the_arm_holds_the_ready_pose_against_its_weight(env):

@@ -39,6 +39,10 @@ PHYSICS_RATE_HZ = 120.0
 EPISODE_S = 12.0
 """Time for one attempt [s]: the target needs about 3 s to come, 4 s to be sorted."""
 
+OBJECT_FRICTION = (1.0, 1.4)
+"""Range of the objects' sliding friction. The solver takes the larger value of two bodies, and hand and belt have 1.0:
+less than that would change nothing."""
+
 BELT_THICKNESS = 0.04
 """[m]"""
 
@@ -177,8 +181,8 @@ class EventsCfg:
         mode="startup",
         params={
             "asset_cfg": SceneEntityCfg("box_object"),
-            "static_friction_range": (0.8, 1.2),
-            "dynamic_friction_range": (0.8, 1.2),
+            "static_friction_range": OBJECT_FRICTION,
+            "dynamic_friction_range": OBJECT_FRICTION,
             "restitution_range": (0.0, 0.0),
             "num_buckets": 64,
         },
@@ -188,8 +192,8 @@ class EventsCfg:
         mode="startup",
         params={
             "asset_cfg": SceneEntityCfg("round_object"),
-            "static_friction_range": (0.8, 1.2),
-            "dynamic_friction_range": (0.8, 1.2),
+            "static_friction_range": OBJECT_FRICTION,
+            "dynamic_friction_range": OBJECT_FRICTION,
             "restitution_range": (0.0, 0.0),
             "num_buckets": 64,
         },

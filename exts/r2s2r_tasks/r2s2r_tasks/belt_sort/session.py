@@ -15,6 +15,7 @@ import r2s2r_tasks  # noqa: F401  registers the tasks
 from r2s2r.contracts.errors import ConfigError, choose
 from r2s2r_tasks.belt_sort.conditions import CONDITIONS
 from r2s2r_tasks.belt_sort.mdp.observations import image
+from r2s2r_tasks.belt_sort.physics_cfg import check_grasp_settings
 
 STATE_TASK = "R2S2R-BeltSort-XArm7Allegro"
 CAMERA_TASK = "R2S2R-BeltSort-XArm7Allegro-Camera"
@@ -63,6 +64,7 @@ def belt_sort_env(
     with _quiet():
         cfg = parse_env_cfg(task, device=device, num_envs=num_envs, overrides=overrides)
         cfg.seed = cfg.commands.episode.seed = seed
+        check_grasp_settings(cfg.sim.physics)
         env = gym.make(task, cfg=cfg).unwrapped
     try:
         yield env

@@ -57,7 +57,8 @@ class Episode(CommandTerm):
     """Draws each episode and sets the scene. Its command says which class is the target and where its bin stands.
 
     Episode `e` of environment `i` of `N` has the number `e * N + i`, and its draw depends on seed and number alone:
-    the same attempt comes out again wherever and whenever it is made.
+    the same layout comes out again wherever and whenever the attempt is made. Shapes, masses and friction belong to the
+    environment, so the same whole attempt needs the same number of environments too.
     """
 
     cfg: EpisodeCfg
