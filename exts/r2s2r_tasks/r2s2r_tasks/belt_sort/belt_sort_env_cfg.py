@@ -39,6 +39,9 @@ PHYSICS_RATE_HZ = 120.0
 EPISODE_S = 12.0
 """Time for one attempt [s]: the target needs about 3 s to come, 4 s to be sorted."""
 
+OBJECT_MASS = (0.06, 0.14)
+"""Range of the objects' mass [kg]: empty packages to small full ones."""
+
 OBJECT_FRICTION = (1.0, 1.4)
 """Range of the objects' sliding friction. The solver takes the larger value of two bodies, and hand and belt have 1.0:
 less than that would change nothing."""
@@ -147,6 +150,28 @@ class ObservationsCfg:
     privileged: PrivilegedCfg = PrivilegedCfg()
 
 
+def object_mass(slot: str) -> EventTermCfg:
+    """Return the event that draws the mass of the objects in `slot`."""
+    params = {
+        "asset_cfg": SceneEntityCfg(slot),
+        "mass_distribution_params": OBJECT_MASS,
+        "operation": "abs",
+    }
+    return EventTermCfg(func=base_mdp.randomize_rigid_body_mass, mode="startup", params=params)
+
+
+def object_friction(slot: str) -> EventTermCfg:
+    """Return the event that draws the friction of the objects in `slot`."""
+    params = {
+        "asset_cfg": SceneEntityCfg(slot),
+        "static_friction_range": OBJECT_FRICTION,
+        "dynamic_friction_range": OBJECT_FRICTION,
+        "restitution_range": (0.0, 0.0),
+        "num_buckets": 64,
+    }
+    return EventTermCfg(func=base_mdp.randomize_rigid_body_material, mode="startup", params=params)
+
+
 @configclass
 class EventsCfg:
     """What differs between environments, and what a new episode resets beside the draw of :class:`EpisodeCfg`."""
@@ -158,46 +183,10 @@ class EventsCfg:
     )
     # Mass and friction belong to an environment's objects as their shape and size do. A new mass makes the solver
     # derive its constants for all environments anew, which takes as long as two physics steps.
-    object_mass = EventTermCfg(
-        func=base_mdp.randomize_rigid_body_mass,
-        mode="startup",
-        params={
-            "asset_cfg": SceneEntityCfg("box_object"),
-            "mass_distribution_params": (0.06, 0.14),
-            "operation": "abs",
-        },
-    )
-    round_mass = EventTermCfg(
-        func=base_mdp.randomize_rigid_body_mass,
-        mode="startup",
-        params={
-            "asset_cfg": SceneEntityCfg("round_object"),
-            "mass_distribution_params": (0.06, 0.14),
-            "operation": "abs",
-        },
-    )
-    box_friction = EventTermCfg(
-        func=base_mdp.randomize_rigid_body_material,
-        mode="startup",
-        params={
-            "asset_cfg": SceneEntityCfg("box_object"),
-            "static_friction_range": OBJECT_FRICTION,
-            "dynamic_friction_range": OBJECT_FRICTION,
-            "restitution_range": (0.0, 0.0),
-            "num_buckets": 64,
-        },
-    )
-    round_friction = EventTermCfg(
-        func=base_mdp.randomize_rigid_body_material,
-        mode="startup",
-        params={
-            "asset_cfg": SceneEntityCfg("round_object"),
-            "static_friction_range": OBJECT_FRICTION,
-            "dynamic_friction_range": OBJECT_FRICTION,
-            "restitution_range": (0.0, 0.0),
-            "num_buckets": 64,
-        },
-    )
+    box_mass = object_mass("box_object")
+    round_mass = object_mass("round_object")
+    box_friction = object_friction("box_object")
+    round_friction = object_friction("round_object")
 
 
 @configclass

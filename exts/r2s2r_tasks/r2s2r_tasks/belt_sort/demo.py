@@ -23,7 +23,7 @@ from r2s2r_tasks.belt_sort.demo_report import DemoResult, write_report
 from r2s2r_tasks.belt_sort.demonstrate import demonstrate
 from r2s2r_tasks.belt_sort.episode_recorder import STATE_NAMES
 from r2s2r_tasks.belt_sort.generate import Attempt, Generation, generate, summary
-from r2s2r_tasks.belt_sort.session import CAMERA_TASK, belt_sort_env, set_pictures
+from r2s2r_tasks.belt_sort.session import CAMERA_TASK, belt_sort_env, check_choice, set_pictures
 
 GYM_ENV_TYPE = 2
 """robomimic's number for environments that are made by Gymnasium (robomimic.envs.env_base.EnvType)."""
@@ -47,6 +47,7 @@ class DemoSettings:
 def run_demo(out: Path, settings: DemoSettings) -> dict[str, Any]:
     """Run the demo, leave `report.html`, `dataset.hdf5` and `summary.json` in `out`, and return the summary."""
     began = time.perf_counter()
+    check_choice(settings.num_envs, settings.device, settings.condition, settings.picture_size)
     human = recorded_operator()
     _say(f"operator: {human.source}")
     clips = _human_clips(human, out)

@@ -49,13 +49,9 @@ def belt_sort_env(
     Raises:
         ConfigError: no environment, an unknown name, or a device that is not there.
     """
-    if num_envs < 1:
-        raise ConfigError(f"num_envs: received {num_envs}, allowed are 1 and more")
-    choose("condition", condition, tuple(CONDITIONS))
+    check_choice(num_envs, device, condition, picture_size)
     choose("physics", physics, PHYSICS_PRESETS)
     choose("renderer", renderer, RENDERER_PRESETS)
-    if device != "cpu" and not torch.cuda.is_available():
-        raise ConfigError(f"device: received {device!r}, but there is no CUDA device; allowed is cpu")
     task = STATE_TASK if picture_size is None else CAMERA_TASK
     presets = [condition] + ([] if picture_size is None else [_size_preset(picture_size)])
     overrides = [f"presets={','.join(presets)}", f"physics={physics}"]
@@ -71,6 +67,21 @@ def belt_sort_env(
     finally:
         with _quiet():
             env.close()
+
+
+def check_choice(num_envs: int, device: str, condition: str, picture_size: int | None) -> None:
+    """Refuse what cannot be opened, before anything long is begun.
+
+    Raises:
+        ConfigError: no environment, an unknown name or picture size, or a device that is not there.
+    """
+    if num_envs < 1:
+        raise ConfigError(f"num_envs: received {num_envs}, allowed are 1 and more")
+    choose("condition", condition, tuple(CONDITIONS))
+    if picture_size is not None:
+        _size_preset(picture_size)
+    if device != "cpu" and not torch.cuda.is_available():
+        raise ConfigError(f"device: received {device!r}, but there is no CUDA device; allowed is cpu")
 
 
 def set_pictures(env: ManagerBasedRLEnv, enabled: bool) -> None:
