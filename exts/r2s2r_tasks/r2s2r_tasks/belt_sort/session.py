@@ -3,6 +3,7 @@
 import contextlib
 import io
 import logging
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -102,10 +103,12 @@ def _size_preset(size: int) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the framework's start-up tables off the console; its warnings go to the log."""
-    logging.captureWarnings(True)
+    """Keep the framework's start-up tables and deprecation notes off the console; errors still get through."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
             yield
     finally:
-        logging.captureWarnings(False)
+        logging.disable(before)
