@@ -13,6 +13,11 @@ LIFT = wp.constant(2)
 TRANSPORT = wp.constant(3)
 RELEASE = wp.constant(4)
 
+CHOICE_STREAM = wp.constant(0x2545F491)
+NOISE_STREAM = wp.constant(0x1B873593)
+"""Mixed into the seed: whoever else draws from the seed and an attempt's number, such as the scene of that attempt,
+must not get the same numbers, or demonstrations would be chosen by class and place."""
+
 HAND = wp.constant(16)
 NOISE = wp.constant(22)
 
@@ -107,7 +112,7 @@ def start(
 ):
     """Choose a demonstration of the target's class and a speed, and forget the last attempt."""
     env = env_ids[wp.tid()]
-    state = wp.rand_init(seed, number[env])
+    state = wp.rand_init(seed ^ CHOICE_STREAM, number[env])
     group = int(target_class[env])
     begin = class_begins[group]
     attempt.number[env] = number[env]
@@ -125,7 +130,7 @@ def start(
 @wp.func
 def advance_noise(attempt: Attempt, env: int, seed: int, keep: float):
     """Ornstein-Uhlenbeck step at unit variance."""
-    state = wp.rand_init(seed + 1, attempt.number[env] * 100003 + attempt.steps[env])
+    state = wp.rand_init(seed ^ NOISE_STREAM, attempt.number[env] * 100003 + attempt.steps[env])
     renew = wp.sqrt(1.0 - keep * keep)
     for k in range(NOISE):
         attempt.noise[env, k] = keep * attempt.noise[env, k] + renew * wp.randn(state)
