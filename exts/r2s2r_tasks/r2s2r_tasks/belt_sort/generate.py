@@ -17,6 +17,7 @@ from r2s2r.replay.batch import BatchReplay
 from r2s2r.replay.cfg import ReplayCfg
 from r2s2r_tasks.belt_sort.attempts import Attempt, AttemptRunner, attributes
 from r2s2r_tasks.belt_sort.episode_recorder import EpisodeRecorder
+from r2s2r_tasks.belt_sort.mdp.observations import episode
 from r2s2r_tasks.belt_sort.replay_driver import ReplayDriver
 
 
@@ -76,9 +77,11 @@ def generate(
     runner = AttemptRunner(env, driver, recorder)
     judging = JudgingCfg(**env.termination_manager.get_term_cfg("judged").params["judging"])
     began = time.perf_counter()
+    numbering = episode(env)
+    numbering.align_numbers()
     obs, _ = env.reset()
     driver.begin_all()
-    first = int(env.command_manager.get_term("episode").number.min())
+    first = int(numbering.number.min())
     attempts: list[Attempt] = []
     for attempt in runner.run(obs, on_step):
         if attempt.number >= first + count:

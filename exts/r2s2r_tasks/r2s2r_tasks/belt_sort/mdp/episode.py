@@ -115,6 +115,15 @@ class Episode(CommandTerm):
         """Return the target in the base (N, 10): position [m], quaternion xyzw, linear velocity [m/s]."""
         return self.object_state_b()[self._rows, self.target_class]
 
+    def align_numbers(self) -> None:
+        """Give all environments the same count of episodes, the highest so far.
+
+        Environments whose episodes ended early have had more of them. After the next reset of all, the numbers run
+        from the lowest on without a gap; without this, whoever waits for the lowest numbers would wait for ever.
+        """
+        rows = torch.arange(self.num_envs, dtype=torch.int32, device=self.device)
+        self.number[:] = (self.number.max() // self.num_envs) * self.num_envs + rows
+
     def _update_metrics(self):
         pass
 
