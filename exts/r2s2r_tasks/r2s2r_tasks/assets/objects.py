@@ -1,7 +1,7 @@
 """The things that ride on the belt: two classes, and other shapes that no demonstration has shown.
 
 Each class is one scene slot. Every environment holds one variant of each slot: the physics engine wants the same
-*kind* of collision shape in a slot of every environment, so a slot mixes sizes of one primitive, or convex meshes.
+*kind* of collision shape in a slot of every environment, so a slot mixes sizes of one primitive, or holds one mesh.
 """
 
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ BOX_COLOR, ROUND_COLOR = (0.8, 0.2, 0.1), (0.1, 0.35, 0.8)
 """Colours before randomisation, linear RGB."""
 
 NOMINAL_MASS = 0.08
-"""Mass [kg] before randomisation (facts: an 80 g box was grasped from the moving belt)."""
+"""Mass [kg] before randomisation ; every environment draws its own."""
 
 OBJECT_FRICTION = 1.0
 """Sliding friction before randomisation: rubbery paint on card."""

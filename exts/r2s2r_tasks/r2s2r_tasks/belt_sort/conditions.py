@@ -14,7 +14,7 @@ class Condition:
     """
 
     belt_speed: tuple[float, float] = (0.08, 0.12)
-    """Range of the belt's speed [m/s], drawn for each episode (facts: grasps were tuned in this range)."""
+    """Range of the belt's speed [m/s], drawn for each episode."""
 
     light_rgb: tuple[float, float, float] = (1.0, 1.0, 1.0)
     """Colour of all lamps, linear RGB."""

@@ -18,11 +18,12 @@ from r2s2r.dataset.summary import summarize
 from r2s2r.dataset.writer import DatasetWriter
 from r2s2r.evaluation.clips import write_clip
 from r2s2r.replay.cfg import ReplayCfg
+from r2s2r_tasks.belt_sort.attempts import Attempt
 from r2s2r_tasks.belt_sort.demo_pictures import GridFilm, scene_pictures
 from r2s2r_tasks.belt_sort.demo_report import DemoResult, write_report
 from r2s2r_tasks.belt_sort.demonstrate import demonstrate
 from r2s2r_tasks.belt_sort.episode_recorder import STATE_NAMES
-from r2s2r_tasks.belt_sort.generate import Attempt, Generation, generate, summary
+from r2s2r_tasks.belt_sort.generate import Generation, generate, summary
 from r2s2r_tasks.belt_sort.session import CAMERA_TASK, belt_sort_env, check_choice, set_pictures
 
 GYM_ENV_TYPE = 2

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from isaaclab.envs import ManagerBasedRLEnv
 
@@ -12,7 +13,7 @@ from r2s2r.behavior.demonstration import Demonstration
 from r2s2r.contracts.world import OBJECT_CLASSES
 from r2s2r.dataset.attempts import Rejection
 from r2s2r.dataset.writer import DatasetWriter
-from r2s2r.evaluation.judging import JudgingCfg, Outcome
+from r2s2r.evaluation.judging import JudgingCfg, Outcome, count_reasons
 from r2s2r.replay.batch import BatchReplay
 from r2s2r.replay.cfg import ReplayCfg
 from r2s2r_tasks.belt_sort.attempts import Attempt, AttemptRunner, attributes
@@ -100,15 +101,11 @@ def generate(
 def summary(generation: Generation) -> dict[str, Any]:
     """Return the figures of a generation as JSON-able values."""
     attempts = generation.attempts
-    failures: dict[str, int] = {}
-    for attempt in attempts:
-        if attempt.outcome is not Outcome.SUCCESS:
-            failures[attempt.outcome.label] = failures.get(attempt.outcome.label, 0) + 1
     return {
         "attempts": len(attempts),
         "successes": generation.successes,
         "yield": generation.successes / len(attempts) if attempts else None,
-        "failures": dict(sorted(failures.items(), key=lambda item: (-item[1], item[0]))),
+        "failures": count_reasons(np.array([attempt.outcome for attempt in attempts])),
         "by_class": by_group(attempts, lambda attempt: attempt.object_class),
         "by_shape": by_group(attempts, lambda attempt: attempt.shape),
         "env_steps_per_s": generation.env_steps_per_s,

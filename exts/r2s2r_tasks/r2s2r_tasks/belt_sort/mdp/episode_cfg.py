@@ -38,7 +38,7 @@ class EpisodeCfg(CommandTermCfg):
     """Colour of the lamps, linear RGB."""
 
     target_x: tuple[float, float] = (0.47, 0.57)
-    """Range of the target's place across the belt [m] (facts: 10 cm)."""
+    """Range of the target's place across the belt [m]: what the grasp was tuned under."""
 
     target_y: tuple[float, float] = (-0.45, -0.35)
     """Range of the target's place along the belt [m]: upstream of the arm's reach."""

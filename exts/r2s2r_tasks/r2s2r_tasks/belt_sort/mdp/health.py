@@ -23,7 +23,7 @@ POOL_OVERFLOW = int(OverflowType.BROADPHASE | OverflowType.NARROWPHASE)
 """Bits that it sets in environment 0 when the pool of all environments is full."""
 
 MAX_JOINT_SPEED = 50.0
-"""[rad/s]; the fastest joint of the robot is limited to 7.5 rad/s, an impact may double that."""
+"""[rad/s]; the fastest joint of the robot is limited to 7 rad/s, an impact may double that."""
 
 
 @wp.kernel(enable_backward=False)
