@@ -17,6 +17,7 @@ from r2s2r.dataset.space import StorageEstimate
 from r2s2r.dataset.summary import summarize
 from r2s2r.dataset.writer import DatasetWriter
 from r2s2r.evaluation.clips import write_clip
+from r2s2r.evaluation.judging import Outcome, rate
 from r2s2r.replay.cfg import ReplayCfg
 from r2s2r_tasks.belt_sort.attempts import Attempt
 from r2s2r_tasks.belt_sort.demo_pictures import GridFilm, scene_pictures
@@ -130,7 +131,7 @@ def _generate(
 def _figures(
     generation: Generation, shown: list[Attempt], settings: DemoSettings, out: Path, wall_s: float
 ) -> dict[str, Any]:
-    good = sum(attempt.outcome.label == "success" for attempt in shown)
+    good = sum(attempt.outcome is Outcome.SUCCESS for attempt in shown)
     return summary(generation) | {
         "demonstrations": {"attempts": len(shown), "successes": good},
         "seed": settings.seed,
@@ -149,11 +150,11 @@ class _Progress:
 
     def __call__(self, attempt: Attempt) -> None:
         self._done += 1
-        self._good += attempt.outcome.label == "success"
+        self._good += attempt.outcome is Outcome.SUCCESS
         if self._done % max(1, self._total // 8) == 0 or self._done == self._total:
             spent = time.perf_counter() - self._began
             left = spent / self._done * (self._total - self._done)
-            _say(f"attempts {self._done}/{self._total}, sorted {self._good}, {left:.0f} s left")
+            _say(f"attempts {self._done}/{self._total}, sorted {rate(self._good, self._done)}, {left:.0f} s left")
 
 
 def _say(line: str) -> None:

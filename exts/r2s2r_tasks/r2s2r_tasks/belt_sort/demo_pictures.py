@@ -12,6 +12,7 @@ from r2s2r.behavior.demonstration import Demonstration
 from r2s2r.contracts.world import OBJECT_CLASSES
 from r2s2r.evaluation import palette
 from r2s2r.evaluation.clips import border, grid
+from r2s2r.evaluation.judging import Outcome
 from r2s2r.replay.batch import BatchReplay
 from r2s2r_tasks.belt_sort.attempts import Attempt
 from r2s2r_tasks.belt_sort.conditions import RED_LIGHT
@@ -57,7 +58,7 @@ class GridFilm:
         """Note how the first attempt of an environment ended."""
         if attempt.env_id < self._count:
             frame = min(self._step // EVERY, len(self._taken))
-            self._ends.setdefault(attempt.env_id, (frame, attempt.outcome.label == "success"))
+            self._ends.setdefault(attempt.env_id, (frame, attempt.outcome is Outcome.SUCCESS))
 
     def frames(self) -> np.ndarray:
         """Return the film (T, H, W, 3) uint8; an environment freezes and gets a frame when its attempt ends."""
