@@ -9,7 +9,7 @@ venv=$root/.venv
 python=$venv/bin/python
 stamp=$venv/r2s2r-installed
 unfinished=$venv/r2s2r-installing
-extras=sim,train,test
+extras=sim,ground,train,test
 
 say() { printf 'r2s2r.sh: %s\n' "$1" >&2; }
 fail() { say "error: $1"; exit 2; }

@@ -50,7 +50,7 @@ def _pretend_installed(checkout: Path) -> None:
         (checkout / name).read_text()
         for name in ("pyproject.toml", "setup.py", "requirements/constraints.txt", "requirements/excludes.txt")
     )
-    (checkout / ".venv" / "r2s2r-installed").write_text(f"{checkout} sim,train,test\n{wanted}")
+    (checkout / ".venv" / "r2s2r-installed").write_text(f"{checkout} sim,ground,train,test\n{wanted}")
 
 
 def test_installed_checkout_hands_a_verb_on_from_any_folder(checkout):
@@ -79,7 +79,7 @@ def test_changed_requirements_are_installed_once_more(checkout):
         assert _run(checkout, "setup").returncode == 0
     (call,) = calls.read_text().splitlines()
     assert call.startswith("pip install --quiet --python ")
-    assert call.endswith(f"-e {checkout}[sim,train,test]")
+    assert call.endswith(f"-e {checkout}[sim,ground,train,test]")
 
 
 def test_failed_installation_is_redone_from_an_empty_environment(checkout):

@@ -118,5 +118,5 @@ def test_b25_kind_hand_gains_in_firmware_units_are_refused():
 
 def test_resized_wrist_camera_scales_its_blur():
     camera = dataclasses.replace(World.nominal().wrist_cameras, blur_sigma_px=0.5).resized(64, 64)
-    assert camera.blur_sigma_px == pytest.approx(0.125)
+    assert camera.blur_sigma_px == pytest.approx(0.05)
     assert math.degrees(camera.camera.horizontal_fov) == pytest.approx(160.0)

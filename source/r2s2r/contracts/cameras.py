@@ -37,6 +37,12 @@ class PinholeCamera:
         _check_intrinsics(self)
 
     @classmethod
+    def with_horizontal_fov(cls, width: int, height: int, fov_rad: float) -> "PinholeCamera":
+        """Return a camera with square pixels that sees `fov_rad` [rad] from left to right, centred."""
+        focal = 0.5 * width / math.tan(0.5 * fov_rad)
+        return cls(width, height, focal, focal, 0.5 * (width - 1), 0.5 * (height - 1))
+
+    @classmethod
     def with_vertical_fov(cls, width: int, height: int, fov_rad: float) -> "PinholeCamera":
         """Return a camera with square pixels that sees `fov_rad` [rad] from top to bottom, centred."""
         focal = 0.5 * height / math.tan(0.5 * fov_rad)
@@ -74,11 +80,14 @@ class FisheyeCamera:
     """Coefficient of a^7."""
     k4: float = 0.0
     """Coefficient of a^9."""
+    max_angle: float = math.pi
+    """Largest angle from the axis [rad] that the coefficients were measured for; what lies beyond is flagged."""
 
     def __post_init__(self):
         _check_intrinsics(self)
         for name in ("k1", "k2", "k3", "k4"):
             set_number(self, name, -10.0, 10.0)
+        set_number(self, "max_angle", 1e-3, math.pi)
 
     @classmethod
     def equidistant(cls, width: int, height: int, fov_rad: float) -> "FisheyeCamera":

@@ -130,7 +130,8 @@ class ArmModel:
     coulomb_friction: tuple[float, ...] = (0.0,) * _J
     """Passive dry friction (7) [N m]."""
     encoder_bias: tuple[float, ...] = (0.0,) * _J
-    """Encoder reading minus joint position (7) [rad]."""
+    """Encoder reading minus joint position (7) [rad]. The drive follows its own motor side, so that an arm at rest
+    reads its target plus the bias."""
     command_delay_s: float = 0.0
     """From sending a joint target to its effect [s]."""
     kinematic_offsets: tuple[tuple[float, ...], ...] = ((0.0,) * 6,) * _J
@@ -167,7 +168,8 @@ class HandResponse:
     delay_s: tuple[float, ...] = (0.0,) * _H
     """Dead time (16) [s]."""
     deadband: tuple[float, ...] = (0.0,) * _H
-    """Change of target that moves nothing (16) [rad]."""
+    """Half width of the play (16) [rad]: the accepted target trails the target by at most this much, and a change of
+    target within it moves nothing."""
     lag_s: tuple[float, ...] = (0.0,) * _H
     """Time constant of the first-order answer to targets (16) [s]."""
     grounded: bool = False
@@ -248,7 +250,7 @@ def nominal_wrist_cameras() -> WristCameras:
     The mount is ours: 9 cm beside the flange's axis, 3 cm along it, tilted 14 degrees towards the fingers, from where
     belt, object, all fingers and the thumb are seen during a grasp.
     """
-    camera = FisheyeCamera.equidistant(256, 256, math.radians(160.0))
+    camera = FisheyeCamera.equidistant(640, 480, math.radians(160.0))
     quat = quat_exp(np.array([0.0, -math.radians(14.0), 0.0]))
     return WristCameras(camera, (0.09, 0.0, 0.03), tuple(quat))
 
@@ -257,7 +259,7 @@ def nominal_poses() -> CellPoses:
     """Return the cell as laid out: belt across the front, a bin on either side of the base, head view from beyond."""
     head_pos_b = (1.0, 0.0, 0.85)
     return CellPoses(
-        head_camera=PinholeCamera.with_vertical_fov(256, 256, math.radians(62.0)),
+        head_camera=PinholeCamera.with_horizontal_fov(640, 480, math.radians(62.0)),
         head_pos_b=head_pos_b,
         head_quat_b=tuple(look_at(np.array(head_pos_b), np.array([0.36, 0.0, 0.12]))),
         base_quat_w=(0.0, 0.0, 0.0, 1.0),

@@ -1,13 +1,13 @@
 """The chain of joints from the robot base to the wrist, as arrays."""
 
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from r2s2r.contracts.errors import RobotDescriptionError
-from r2s2r.contracts.transforms import pose, quat_exp
+from r2s2r.contracts.transforms import pose, quat_exp, se3_exp
 from r2s2r.robot.urdf import end_link, named, origin_matrix, parent_joints, parse_numbers, read_urdf
 
 
@@ -38,6 +38,10 @@ class SerialChain:
             turn = pose(np.zeros(3), quat_exp(joint_pos[..., j : j + 1] * self.axes[j]))
             matrix = matrix @ self.frames[j] @ turn
         return matrix @ self.tip
+
+    def moved(self, kinematic_offsets: np.ndarray) -> "SerialChain":
+        """Return the chain with each joint's frame moved by a twist in that frame (J, 6) [m, rad], linear first."""
+        return replace(self, frames=self.frames @ se3_exp(np.asarray(kinematic_offsets, dtype=float)))
 
 
 def serial_chain(urdf_path: Path, wrist_link: str) -> SerialChain:

@@ -1,0 +1,1 @@
+"""The virtual cell: a stand-in for the physical one, with hidden parameters and artefacts that no world describes."""

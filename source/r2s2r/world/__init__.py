@@ -1,0 +1,1 @@
+"""Fits of the world to a cell: cameras, poses, arm, hand."""
