@@ -117,3 +117,11 @@ class Cell(Protocol):
     def picture(self, camera: str) -> Picture:
         """Wait for the next picture of one of CAMERAS and return it."""
         ...
+
+    def request_picture(self, camera: str) -> None:
+        """Ask for the next picture of one of CAMERAS without waiting for it, so that commands can go on meanwhile."""
+        ...
+
+    def requested_pictures(self) -> list[Picture]:
+        """Return the pictures that were requested and have arrived since the last call."""
+        ...

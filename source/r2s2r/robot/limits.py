@@ -9,6 +9,9 @@ from r2s2r.contracts.joints import ARM_JOINTS, HAND_JOINTS
 TOOL_SPEED_LIMIT = 1.0
 """Largest speed of the end effector [m/s] (UFACTORY xArm user manual, technical specifications, xArm 5/6/7)."""
 
+ARM_ACCELERATION_LIMIT = 20.0
+"""Largest acceleration of an arm joint [rad/s2]: 1145 deg/s2 (xArm developer manual, motion parameters)."""
+
 
 @dataclass(frozen=True)
 class JointLimits:
