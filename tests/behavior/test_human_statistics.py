@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from r2s2r.behavior.human_statistics import HumanStatistics, Spread
-from r2s2r.behavior.minimum_jerk import progress
 from r2s2r.behavior.reaches import find_reaches
 from r2s2r.contracts.errors import ConfigError, RecordingError
+from r2s2r.control.minimum_jerk import progress
 from r2s2r.recording.hand_recording import HandRecording
 from r2s2r.recording.qualisys import load_qualisys
 

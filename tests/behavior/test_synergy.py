@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from r2s2r.behavior.minimum_jerk import progress
 from r2s2r.behavior.retargeting import RetargetedHand, retarget_hand
 from r2s2r.behavior.synergy import ClosingSynergy
 from r2s2r.contracts.errors import ConfigError, RecordingError
+from r2s2r.control.minimum_jerk import progress
 from r2s2r.recording.leap import load_leap
 from r2s2r.recording.resampling import resample
 

@@ -9,12 +9,12 @@ import warp as wp
 
 from r2s2r.behavior.demonstration import Demonstration, Phase
 from r2s2r.behavior.grasp import GraspGeometry
-from r2s2r.behavior.minimum_jerk import progress
 from r2s2r.behavior.operator import OperatorModel
 from r2s2r.behavior.pick_plan import OperatorScene
 from r2s2r.contracts.action import POLICY_RATE_HZ, WRIST_POS
 from r2s2r.contracts.joints import HAND_JOINTS
 from r2s2r.contracts.transforms import yaw_quat
+from r2s2r.control.minimum_jerk import progress
 from r2s2r.replay.batch import BatchReplay
 from r2s2r.replay.cfg import ReplayCfg
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from r2s2r.behavior.demonstration import Phase
-from r2s2r.behavior.minimum_jerk import progress
 from r2s2r.contracts.action import WRIST_POS
+from r2s2r.control.minimum_jerk import progress
 from r2s2r.replay.batch import BatchReplay
 from r2s2r.replay.cfg import ReplayCfg
 

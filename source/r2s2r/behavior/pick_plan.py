@@ -7,11 +7,11 @@ import numpy as np
 from r2s2r.behavior.demonstration import Phase
 from r2s2r.behavior.grasp import GraspGeometry
 from r2s2r.behavior.human_statistics import HumanStatistics
-from r2s2r.behavior.minimum_jerk import PEAK_SPEED_RATIO, bump, coasting, progress, skewed_progress
 from r2s2r.behavior.reaches import upward_normal
 from r2s2r.behavior.synergy import ClosingSynergy
 from r2s2r.contracts.errors import ConfigError
 from r2s2r.contracts.transforms import quat_multiply, quat_normalise, quat_rotate, quat_slerp, yaw_quat
+from r2s2r.control.minimum_jerk import PEAK_SPEED_RATIO, bump, coasting, progress, skewed_progress
 from r2s2r.robot.limits import TOOL_SPEED_LIMIT
 
 TRANSPORT_ONSET = 0.7

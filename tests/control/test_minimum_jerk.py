@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from r2s2r.behavior.minimum_jerk import PEAK_SPEED_RATIO, bump, coasting, progress, skewed_progress
+from r2s2r.control.minimum_jerk import PEAK_SPEED_RATIO, bump, coasting, progress, skewed_progress
 
 S = np.linspace(0.0, 1.0, 10001)
 
