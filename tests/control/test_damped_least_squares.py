@@ -70,7 +70,7 @@ def test_pose_and_jacobian_agree_with_finite_differences(chain, device):
     n, step = 50, 1e-6
     joint_pos = np.random.default_rng(0).uniform(-2.0, 2.0, (n, 7))
     joint_pos = joint_pos.astype(np.float32).astype(float)
-    frames, axes, tip = DampedLeastSquares(chain, n, device)._inputs[:3]
+    frames, axes, tip = DampedLeastSquares(chain, n, device)._chain[:3]
     poses = wp.zeros(n, dtype=wp.transform, device=device)
     jacobians = wp.zeros((n, 6, 7), dtype=wp.float32, device=device)
     inputs = [frames, axes, tip, wp.array(joint_pos, dtype=wp.float32, device=device)]

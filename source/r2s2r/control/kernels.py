@@ -56,6 +56,16 @@ def quat_from_rot6d(x: wp.vec3, y: wp.vec3):
 
 
 @wp.func
+def read_target(wrist_target: wp.array2d(dtype=wp.float32), env: wp.int32):
+    """Return the wrist target of an environment, and whether it is one."""
+    pos = wp.vec3(wrist_target[env, 0], wrist_target[env, 1], wrist_target[env, 2])
+    x = wp.vec3(wrist_target[env, 3], wrist_target[env, 4], wrist_target[env, 5])
+    y = wp.vec3(wrist_target[env, 6], wrist_target[env, 7], wrist_target[env, 8])
+    quat, valid = quat_from_rot6d(x, y)
+    return wp.transform(pos, quat), valid and wp.isfinite(wp.length(pos))
+
+
+@wp.func
 def pose_error(pose: wp.transform, target: wp.transform):
     """Return what leads from `pose` to `target`: position difference and rotation vector, both in the base (6)."""
     shift = wp.transform_get_translation(target) - wp.transform_get_translation(pose)
@@ -69,6 +79,12 @@ def pose_error(pose: wp.transform, target: wp.transform):
         scale = 2.0 * wp.atan2(sine, turn[3]) / sine
     vector = scale * vector
     return twist_vec(shift[0], shift[1], shift[2], vector[0], vector[1], vector[2])
+
+
+@wp.func
+def distances(error: twist_vec):
+    """Return how far a pose error is: position [m] and rotation [rad]."""
+    return wp.vec2(wp.length(wp.vec3(error[0], error[1], error[2])), wp.length(wp.vec3(error[3], error[4], error[5])))
 
 
 @wp.func
@@ -129,15 +145,11 @@ def damped_least_squares(
     start = joint_vec()
     for j in range(NUM_JOINTS):
         start[j] = joint_pos_target[env, j]
-    target_pos = wp.vec3(wrist_target[env, 0], wrist_target[env, 1], wrist_target[env, 2])
-    x = wp.vec3(wrist_target[env, 3], wrist_target[env, 4], wrist_target[env, 5])
-    y = wp.vec3(wrist_target[env, 6], wrist_target[env, 7], wrist_target[env, 8])
-    target_quat, valid = quat_from_rot6d(x, y)
-    if not (valid and wp.isfinite(wp.length(target_pos))):
+    target, valid = read_target(wrist_target, env)
+    if not valid:
         followable[env] = False
         error[env] = wp.vec2(wp.inf, wp.inf)
         return
-    target = wp.transform(target_pos, target_quat)
     joint_pos = start
     for _ in range(iterations):
         pose, jacobian = wrist_and_jacobian(frames, axes, tip, joint_pos)
@@ -154,5 +166,4 @@ def damped_least_squares(
         joint_pos_target[env, j] = joint_pos[j]
     followable[env] = scale == 1.0
     pose, jacobian = wrist_and_jacobian(frames, axes, tip, joint_pos)
-    left = pose_error(pose, target)
-    error[env] = wp.vec2(wp.length(wp.vec3(left[0], left[1], left[2])), wp.length(wp.vec3(left[3], left[4], left[5])))
+    error[env] = distances(pose_error(pose, target))
