@@ -9,14 +9,11 @@ from pathlib import Path
 import h5py
 
 from r2s2r.contracts.errors import DatasetError
+from r2s2r.contracts.hdf5 import PaddedFile, stored_size
 from r2s2r.dataset import handles
 
 LIBVER = ("v110", "v110")
 """Bounds of the file format: the oldest with virtual data sets, fixed so that a newer library writes the same bytes."""
-
-_SIGNATURE = b"\x89HDF\r\n\x1a\n"
-_END_OF_FILE_OFFSET = {0: 40, 1: 44, 2: 28, 3: 28}
-"""Where each superblock version keeps the size of the file (HDF5 File Format Specification 3.0, II.A)."""
 
 
 @contextmanager
@@ -74,7 +71,7 @@ def open_damaged(path: Path) -> Iterator[handles.File]:
         with open_for_reading(path) as file:
             yield file
         return
-    with open(path, "rb") as raw, _PaddedFile(raw, stored) as padded:
+    with open(path, "rb") as raw, PaddedFile(raw, stored) as padded:
         try:
             file = h5py.File(padded, "r")
         except OSError as error:
@@ -114,11 +111,10 @@ def file_sizes(path: Path) -> tuple[int, int]:
         raise DatasetError(f"{path}: no such file; give the path of a data set") from error
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from error
-    version = start[8] if len(start) > 8 else None
-    offset = _END_OF_FILE_OFFSET.get(version) if version is not None else None
-    if not start.startswith(_SIGNATURE) or offset is None or len(start) < offset + 8:
+    stored = stored_size(start)
+    if stored is None:
         raise DatasetError(f"{path}: not an HDF5 file ({present} bytes); give the path of a data set")
-    return present, int.from_bytes(start[offset : offset + 8], "little")
+    return present, stored
 
 
 class _RefusalKeeper(io.RawIOBase):
@@ -166,38 +162,6 @@ class _RefusalKeeper(io.RawIOBase):
         except OSError as error:
             self._refusal = error
             return count
-
-
-class _PaddedFile(io.RawIOBase):
-    """A file that reads as zeros between its end and `size`."""
-
-    def __init__(self, raw: io.BufferedReader, size: int):
-        self._raw = raw
-        self._size = size
-        self._position = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
-        self._position = base + offset
-        return self._position
-
-    def tell(self) -> int:
-        return self._position
-
-    def readinto(self, buffer: "bytearray | memoryview") -> int:  # type: ignore[override]
-        count = max(0, min(len(buffer), self._size - self._position))
-        self._raw.seek(self._position)
-        found = self._raw.read(count)
-        buffer[: len(found)] = found
-        buffer[len(found) : count] = bytes(count - len(found))
-        self._position += count
-        return count
 
 
 def _first_line(error: Exception) -> str:
