@@ -12,9 +12,11 @@ import pytest
 
 from r2s2r.contracts.errors import ConfigError, RobotDescriptionError
 from r2s2r.contracts.joints import ARM_JOINTS, HAND_JOINTS
+from r2s2r.contracts.transforms import se3_exp
+from r2s2r.control.kinematics import serial_chain
 from r2s2r.robot.description import RobotDescription, RobotDescriptionCfg, compose
 from r2s2r.robot.inertia import is_physical
-from r2s2r.robot.urdf import named, origin_matrix, parse_numbers, read_urdf
+from r2s2r.robot.urdf import named, origin_matrix, parse_numbers, read_urdf, set_origin
 
 ARM = """<robot name="arm">
   <link name="base"/>
@@ -284,3 +286,33 @@ def test_cache_that_cannot_be_written_is_named(own, tmp_path):
     blocked.write_text("")
     with pytest.raises(ConfigError, match="cannot be written"):
         compose(own, blocked)
+
+
+def test_kinematic_offsets_move_the_joint_frames_and_nothing_else(tmp_path):
+    rng = np.random.default_rng(3)
+    offsets = rng.normal(size=(7, 6)) * (1e-3, 1e-3, 1e-3, 1e-2, 1e-2, 1e-2)
+    nominal = serial_chain(compose(cache_dir=tmp_path).urdf_path, "link7")
+    moved = compose(RobotDescriptionCfg(kinematic_offsets=tuple(map(tuple, offsets))), tmp_path)
+    chain = serial_chain(moved.urdf_path, "link7")
+    joint_pos = rng.uniform(-1.0, 1.0, 7)
+    # URDF numbers are written in full; what is left are the angles' roundings.
+    assert np.allclose(chain.wrist_pose(joint_pos), nominal.moved(offsets).wrist_pose(joint_pos), atol=1e-12)
+    assert not np.allclose(chain.wrist_pose(joint_pos), nominal.wrist_pose(joint_pos), atol=1e-4)
+
+
+def test_kinematic_offsets_of_another_shape_are_refused():
+    with pytest.raises(ConfigError, match=r"kinematic_offsets has shape \(7, 3\), allowed are \(7, 6\) finite numbers"):
+        RobotDescriptionCfg(kinematic_offsets=((0.0, 0.0, 0.0),) * 7)
+
+
+@pytest.mark.parametrize("pitch", [0.3, 0.5 * np.pi, -0.5 * np.pi])
+def test_an_origin_is_read_back_as_it_was_written(pitch):
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        turn = se3_exp(np.array([0.0, 0.0, 0.0, 0.0, pitch, 0.0]))
+        matrix = se3_exp(np.array([*rng.normal(size=3), 0.0, 0.0, rng.normal()])) @ turn
+        matrix = matrix @ se3_exp(np.array([0.0, 0.0, 0.0, rng.normal(), 0.0, 0.0]))
+        joint = ET.Element("joint")
+        set_origin(joint, matrix)
+        # At 90 degrees of pitch the angles come from numbers as small as 1e-16, which double precision squares to 1e-8.
+        assert np.allclose(origin_matrix(joint), matrix, atol=1e-8)

@@ -21,6 +21,10 @@ class RetargetingError(R2S2RError):
     """Human motion could not be turned into robot motion."""
 
 
+class GroundingError(R2S2RError):
+    """A world cannot be fitted to a recording: not observable, contradictory, or against what the cell is known to be."""
+
+
 class DatasetError(R2S2RError):
     """A data set is missing, damaged, locked by another writer or against its own schema."""
 

@@ -110,7 +110,7 @@ FLANGE_CUBE_EDGE = 0.056
 
 
 def default_targets() -> CalibrationTargets:
-    """Return the layout that `r2s2r record calibration` expects: board 7 x 5, six tags on the table, eight at the belt."""
+    """Return the layout that `r2s2r record calibration` expects: a board of 7 x 5, six at the table, eight at the belt."""
     upright = (0.0, 0.0, 0.0, 1.0)
     board_pos = tuple((0.06 * (c - 3), 0.06 * (r - 2), 0.0) for r in range(5) for c in range(7))
     table_pos = tuple((x, y, 0.0) for x in (0.30, 0.78) for y in (-0.24, 0.0, 0.24))

@@ -12,9 +12,20 @@ import numpy as np
 
 from r2s2r.contracts.errors import ConfigError, MissingDependencyError, RobotDescriptionError
 from r2s2r.contracts.joints import ARM_JOINTS, HAND_JOINTS
+from r2s2r.contracts.transforms import se3_exp
 from r2s2r.robot.cache import user_cache, whole_folder
 from r2s2r.robot.inertia import is_physical, nearest_physical
-from r2s2r.robot.urdf import end_link, format_numbers, mesh_file, named, parent_joints, read_urdf, rename
+from r2s2r.robot.urdf import (
+    end_link,
+    format_numbers,
+    mesh_file,
+    named,
+    origin_matrix,
+    parent_joints,
+    read_urdf,
+    rename,
+    set_origin,
+)
 
 COMPOSER_VERSION = 3
 """Part of every cache key: raise it whenever :func:`compose` writes something else for the same input."""
@@ -56,6 +67,10 @@ class RobotDescriptionCfg:
     hand_prefix: str = "hand_"
     """Put before every name of the hand."""
 
+    kinematic_offsets: tuple[tuple[float, ...], ...] | None = None
+    """Per arm joint the twist (J, 6) [m, rad], linear first, that moves its frame from where the URDF has it, in that
+    frame (:class:`r2s2r.contracts.world.ArmModel`); None: as the URDF says."""
+
     arm_joints: tuple[str, ...] = ARM_JOINTS
     """Joints that the arm must have."""
 
@@ -70,6 +85,13 @@ class RobotDescriptionCfg:
             value = np.asarray(getattr(self, name), dtype=float)
             if value.shape != (3,) or not np.isfinite(value).all():
                 raise ConfigError(f"robot description: {name} is {getattr(self, name)}, allowed are 3 finite numbers")
+        if self.kinematic_offsets is not None:
+            offsets = np.asarray(self.kinematic_offsets, dtype=float)
+            if offsets.shape != (len(self.arm_joints), 6) or not np.isfinite(offsets).all():
+                raise ConfigError(
+                    f"robot description: kinematic_offsets has shape {offsets.shape}, "
+                    f"allowed are ({len(self.arm_joints)}, 6) finite numbers"
+                )
 
 
 @dataclass(frozen=True)
@@ -181,7 +203,7 @@ def _localise_meshes(root: ET.Element, urdf: Path, package_dirs: tuple[Path, ...
 
 def _digest(cfg: RobotDescriptionCfg, files: list[Path]) -> str:
     """Hash the configuration without its paths, and the content of `files` in order."""
-    numbers = (cfg.mount_xyz, cfg.mount_rpy, cfg.mount_parent, cfg.mount_child, cfg.hand_prefix)
+    numbers = (cfg.mount_xyz, cfg.mount_rpy, cfg.mount_parent, cfg.mount_child, cfg.hand_prefix, cfg.kinematic_offsets)
     key = hashlib.sha256(json.dumps([COMPOSER_VERSION, numbers, cfg.arm_joints, cfg.hand_joints]).encode())
     for path in files:
         key.update(hashlib.sha256(path.read_bytes()).digest())
@@ -204,6 +226,10 @@ def _join(arm: ET.Element, hand: ET.Element, cfg: RobotDescriptionCfg) -> ET.Ele
     _check_joints(arm, cfg.arm_joints, f"arm URDF {arm_name!r}")
     _check_joints(hand, cfg.hand_joints, f"hand URDF {hand_name!r}")
     _check_mount(arm, hand, cfg)
+    if cfg.kinematic_offsets is not None:
+        joints = named(arm, "joint")
+        for name, offset in zip(cfg.arm_joints, cfg.kinematic_offsets, strict=True):
+            set_origin(joints[name], origin_matrix(joints[name]) @ se3_exp(np.array(offset, dtype=float)))
     robot = ET.Element("robot", {"name": "robot"})
     robot.extend([*arm, *hand])
     mount = ET.SubElement(robot, "joint", {"name": "hand_mount", "type": "fixed"})

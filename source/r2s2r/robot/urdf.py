@@ -97,6 +97,21 @@ def origin_matrix(element: ET.Element) -> np.ndarray:
     return pose(np.array(parse_numbers(attributes.get("xyz", "0 0 0"))), quat_multiply(yaw_quat(yaw), turn))
 
 
+def set_origin(element: ET.Element, matrix: np.ndarray) -> None:
+    """Write the pose `matrix` (4, 4) as the `<origin>` of `element`; :func:`origin_matrix` reads it back."""
+    rotation = matrix[:3, :3]
+    pitch = np.arctan2(-rotation[2, 0], np.hypot(rotation[0, 0], rotation[1, 0]))
+    if np.cos(pitch) > 1e-9:
+        roll = np.arctan2(rotation[2, 1], rotation[2, 2])
+        yaw = np.arctan2(rotation[1, 0], rotation[0, 0])
+    else:  # only the difference of roll and yaw counts: put it all into roll
+        roll, yaw = np.arctan2(np.sign(pitch) * rotation[0, 1], rotation[1, 1]), 0.0
+    origin = element.find("origin")
+    origin = ET.SubElement(element, "origin") if origin is None else origin
+    origin.set("xyz", format_numbers(matrix[:3, 3]))
+    origin.set("rpy", format_numbers((roll, pitch, yaw)))
+
+
 def parse_numbers(text: str) -> list[float]:
     """Return the numbers of a URDF attribute.
 

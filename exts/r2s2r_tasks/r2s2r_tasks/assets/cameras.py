@@ -1,9 +1,11 @@
 """A world's cameras as Isaac Lab sensors. Both are given by OpenCV intrinsics, which each renderer honours exactly."""
 
 import isaaclab.sim as sim_utils
+import numpy as np
 from isaaclab.renderers.renderer_cfg import RendererCfg
 from isaaclab.sensors import CameraCfg
 
+from r2s2r.contracts.transforms import quat_multiply, quat_rotate
 from r2s2r.contracts.world import CellPoses, WristCameras
 
 CLIPPING_RANGE = (0.005, 5.0)
@@ -11,10 +13,13 @@ CLIPPING_RANGE = (0.005, 5.0)
 
 
 def head_camera_cfg(poses: CellPoses, width: int, height: int, renderer: RendererCfg) -> CameraCfg:
-    """Return the fixed camera that looks at belt and bins; the environment's frame is the robot base."""
+    """Return the fixed camera that looks at belt and bins; the environment's frame is the levelled world."""
     camera = poses.head_camera.resized(width, height)
     lens = sim_utils.OpenCvPinholeDistortionCfg(**_intrinsics(camera))
-    return _camera("{ENV_REGEX_NS}/HeadCamera", camera, lens, poses.head_pos_b, poses.head_quat_b, renderer)
+    base = np.array(poses.base_quat_w)
+    pos = quat_rotate(base, np.array(poses.head_pos_b)).tolist()
+    quat = quat_multiply(base, np.array(poses.head_quat_b)).tolist()
+    return _camera("{ENV_REGEX_NS}/HeadCamera", camera, lens, pos, quat, renderer)
 
 
 def wrist_camera_cfg(

@@ -1,5 +1,6 @@
 """xArm7 with an Allegro right hand, as an Isaac Lab articulation driven by a world's arm and hand."""
 
+import numpy as np
 from isaaclab.actuators import ImplicitActuatorCfg
 from isaaclab.assets import ArticulationCfg
 from isaaclab_newton.sim.schemas import MujocoRigidBodyCfg
@@ -15,8 +16,8 @@ FLANGE_PRIM = "Geometry/world/link_base/link1/link2/link3/link4/link5/link6/link
 """Prim of link 7 below the robot: the converter nests links as the URDF does (checked by a test)."""
 
 
-def robot_cfg(arm: ArmModel, hand: HandResponse) -> ArticulationCfg:
-    """Return the articulation at `{ENV_REGEX_NS}/Robot`, with the drives of `arm` and `hand`.
+def robot_cfg(arm: ArmModel, hand: HandResponse, base_quat_w: tuple[float, ...]) -> ArticulationCfg:
+    """Return the articulation at `{ENV_REGEX_NS}/Robot`, with the kinematics of `arm`, the drives of `arm` and `hand`.
 
     Weight is compensated, as the vendor's controller does. Links that are no neighbours collide with each other: a hand
     that closes on nothing is stopped by its own thumb.
@@ -25,8 +26,9 @@ def robot_cfg(arm: ArmModel, hand: HandResponse) -> ArticulationCfg:
         prim_path="{ENV_REGEX_NS}/Robot",
         spawn=ComposedRobotCfg(
             rigid_props=[PhysxRigidBodyCfg(disable_gravity=True), MujocoRigidBodyCfg(gravcomp=1.0)],
+            description={"kinematic_offsets": arm.kinematic_offsets} if np.any(arm.kinematic_offsets) else {},
         ),
-        init_state=ArticulationCfg.InitialStateCfg(joint_pos=dict(READY_JOINT_POS)),
+        init_state=ArticulationCfg.InitialStateCfg(joint_pos=dict(READY_JOINT_POS), rot=base_quat_w),
         actuators={
             "arm": _drives(ARM_JOINTS, arm, ARM_LIMITS, arm.viscous_friction),
             "hand": _drives(HAND_JOINTS, hand, HAND_LIMITS, (0.0,) * len(HAND_JOINTS)),

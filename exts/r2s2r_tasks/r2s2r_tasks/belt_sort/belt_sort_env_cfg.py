@@ -1,7 +1,7 @@
 """The belt-sorting task, without its robot: scene, terms, environment."""
 
 from collections.abc import Callable
-from dataclasses import MISSING, asdict
+from dataclasses import MISSING
 from typing import Any
 
 import isaaclab.sim as sim_utils
@@ -23,8 +23,7 @@ from isaaclab_tasks.utils import PresetCfg, preset
 
 from r2s2r.behavior.grasp import GraspGeometry
 from r2s2r.contracts.action import POLICY_RATE_HZ
-from r2s2r.contracts.world import OBJECT_CLASSES, CellPoses, World
-from r2s2r.evaluation.judging import JudgingCfg
+from r2s2r.contracts.world import World
 from r2s2r_tasks.assets.bin_cfg import BinCfg
 from r2s2r_tasks.assets.objects import object_cfgs
 from r2s2r_tasks.belt_sort.conditions import CONDITIONS, Condition
@@ -32,6 +31,7 @@ from r2s2r_tasks.belt_sort.mdp import observations, rewards, terminations
 from r2s2r_tasks.belt_sort.mdp.actions_cfg import WristAndHandActionCfg
 from r2s2r_tasks.belt_sort.mdp.episode_cfg import EpisodeCfg
 from r2s2r_tasks.belt_sort.physics_cfg import PhysicsPresetCfg
+from r2s2r_tasks.belt_sort.place_cell import BELT_THICKNESS
 
 PHYSICS_RATE_HZ = 120.0
 """Physics steps a second; four for each action."""
@@ -45,9 +45,6 @@ OBJECT_MASS = (0.06, 0.14)
 OBJECT_FRICTION = (1.0, 1.4)
 """Range of the objects' sliding friction. The solver takes the larger value of two bodies, and hand and belt have 1.0:
 less than that would change nothing."""
-
-BELT_THICKNESS = 0.04
-"""[m]"""
 
 GRASP_CENTRE_WRIST = GraspGeometry().object_pos_palm
 """Where an object's centre lies in the wrist frame when it is held [m]."""
@@ -217,7 +214,7 @@ class TerminationsCfg:
 
 @configclass
 class BeltSortEnvCfg(ManagerBasedRLEnvCfg):
-    """Belt sorting in a nominal world; a robot's configuration fills in the robot."""
+    """Belt sorting; a robot's configuration fills in the robot and its world."""
 
     scene: BeltSortSceneCfg = BeltSortSceneCfg(num_envs=64, env_spacing=3.0)
     commands: CommandsCfg = CommandsCfg()
@@ -227,6 +224,9 @@ class BeltSortEnvCfg(ManagerBasedRLEnvCfg):
     rewards: RewardsCfg = RewardsCfg()
     terminations: TerminationsCfg = TerminationsCfg()
 
+    world: str | None = None
+    """Path of a `world.yaml` that the cell is made after; None: the nominal world, or what :func:`apply_world` gave."""
+
     def __post_init__(self):
         self.decimation = round(PHYSICS_RATE_HZ / POLICY_RATE_HZ)
         self.episode_length_s = EPISODE_S
@@ -234,28 +234,3 @@ class BeltSortEnvCfg(ManagerBasedRLEnvCfg):
         self.sim.render_interval = self.decimation
         self.sim.physics = PhysicsPresetCfg()
         self.viewer.eye, self.viewer.lookat = (1.6, 1.2, 1.2), (0.3, 0.0, 0.2)
-        place_cell(self, NOMINAL.poses)
-
-
-def place_cell(cfg: BeltSortEnvCfg, poses: CellPoses) -> None:
-    """Put belt and bins of `cfg` where `poses` says, and judge attempts there."""
-    scene, episode = cfg.scene, cfg.commands.episode
-    x, y, top = poses.belt_pos_b
-    scene.belt.init_state.pos = (x, y, top - BELT_THICKNESS / 2)
-    bins = tuple(poses.bin_pos_b[name] for name in OBJECT_CLASSES)
-    scene.box_bin.init_state.pos, scene.round_bin.init_state.pos = bins
-    for item in (scene.box_bin, scene.round_bin):
-        item.spawn.inner_size, item.spawn.wall_height = tuple(poses.bin_size[:2]), poses.bin_size[2]
-    episode.bin_pos_b, episode.belt_top_z = bins, top
-    episode.belt_speed_scale = poses.belt_speed_scale
-    half_width = poses.belt_size[1] / 2
-    cfg.terminations.judged.params["judging"] = asdict(
-        JudgingCfg(
-            bin_pos_b=bins,
-            bin_inner_size=tuple(poses.bin_size[:2]),
-            bin_height=poses.bin_size[2],
-            belt_top_z=top,
-            belt_x=(x - half_width, x + half_width),
-            dropped_below_z=top - 0.02,
-        )
-    )

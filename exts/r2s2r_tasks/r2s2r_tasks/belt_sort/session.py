@@ -14,7 +14,9 @@ from isaaclab_tasks.utils.parse_cfg import parse_env_cfg
 
 import r2s2r_tasks  # noqa: F401  registers the tasks
 from r2s2r.contracts.errors import ConfigError, choose
+from r2s2r.contracts.world import World
 from r2s2r_tasks.belt_sort.conditions import CONDITIONS
+from r2s2r_tasks.belt_sort.config.xarm7_allegro.apply_world import apply_world
 from r2s2r_tasks.belt_sort.mdp.observations import image
 from r2s2r_tasks.belt_sort.physics_cfg import check_grasp_settings
 
@@ -35,6 +37,7 @@ def belt_sort_env(
     picture_size: int | None = None,
     physics: str = "newton_mjwarp",
     renderer: str = "newton_renderer",
+    world: World | None = None,
 ) -> Iterator[ManagerBasedRLEnv]:
     """Open the task and close it again.
 
@@ -46,6 +49,7 @@ def belt_sort_env(
         picture_size: width and height of the two pictures [px]; None for the task without cameras.
         physics: one of :data:`PHYSICS_PRESETS`.
         renderer: one of :data:`RENDERER_PRESETS`.
+        world: what the cell is made after; None for the nominal world.
 
     Raises:
         ConfigError: no environment, an unknown name, or a device that is not there.
@@ -61,6 +65,8 @@ def belt_sort_env(
     with _quiet():
         cfg = parse_env_cfg(task, device=device, num_envs=num_envs, overrides=overrides)
         cfg.seed = cfg.commands.episode.seed = seed
+        if world is not None:
+            apply_world(cfg, world)
         check_grasp_settings(cfg.sim.physics)
         env = gym.make(task, cfg=cfg).unwrapped
     try:

@@ -16,3 +16,18 @@ class WristAndHandActionCfg(ActionTermCfg):
     class_type: Callable | str = "{DIR}.actions:WristAndHandAction"
 
     asset_name: str = "robot"
+
+    controller: str = "damped_least_squares"
+    """One of :data:`r2s2r.contracts.world.ARM_CONTROLLERS`."""
+
+    command_delay_s: float = 0.0
+    """From sending arm joint targets to their effect [s]."""
+
+    hand_delay_s: tuple[float, ...] = (0.0,) * 16
+    """Dead time of each hand joint [s]."""
+
+    hand_deadband: tuple[float, ...] = (0.0,) * 16
+    """Half width of each hand joint's play [rad]."""
+
+    hand_lag_s: tuple[float, ...] = (0.0,) * 16
+    """Time constant of each hand joint [s]."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 import warp as wp
 from isaaclab.managers import CommandTerm
+from isaaclab.utils.math import combine_frame_transforms, quat_apply, quat_mul
 
+from r2s2r.contracts.transforms import matrix_from_quat, quat_conjugate, quat_multiply
 from r2s2r_tasks.assets.spawned import describe, extents, spawned_shape
 
 from .base_frame import object_state_b
@@ -74,7 +77,7 @@ class Episode(CommandTerm):
         self.target_class = torch.zeros(n, dtype=torch.int64, device=device)
         """Class index of the target (N,)."""
         self.layout = torch.zeros(n, 7, device=device)
-        """Draw (N, 7): target x, y [m], yaw [rad]; other x, y, yaw; belt speed as commanded [m/s]."""
+        """Draw (N, 7): target x, y [m], yaw [rad] in the base; other x, y, yaw; belt speed as commanded [m/s]."""
         self.light_rgb = torch.tensor(cfg.light_rgb, device=device).repeat(n, 1)
         """Colour of the lamps, linear RGB (N, 3)."""
         self.bins_b = torch.tensor(cfg.bin_pos_b, device=device)
@@ -84,6 +87,7 @@ class Episode(CommandTerm):
         """Shape and size of each environment's objects (N, C)."""
         self.half_heights = torch.tensor([[extents(shape)[2] / 2 for shape in row] for row in shapes], device=device)
         """Half of each object's height (N, C) [m]."""
+        self._place_belt(np.array(cfg.belt_pose_b), np.array(cfg.nominal_belt_pose_b))
         ranges = (cfg.target_x, cfg.target_y, cfg.follower_gap, cfg.yaw, cfg.belt_speed)
         self._ranges = wp.array(ranges, dtype=wp.vec2, device=device)
         self._one_hot = torch.eye(len(self._objects), device=device)
@@ -104,7 +108,7 @@ class Episode(CommandTerm):
 
     @property
     def belt_speed(self) -> torch.Tensor:
-        """Speed of the belt's surface along +y (N,) [m/s]."""
+        """Speed of the belt's surface (N,) [m/s]."""
         return self.layout[:, 6] * self.cfg.belt_speed_scale
 
     def object_state_b(self) -> torch.Tensor:
@@ -142,27 +146,47 @@ class Episode(CommandTerm):
             outputs=[wp.from_torch(self.target_class), wp.from_torch(self.layout)],
             device=self.device,
         )
-        self._place_objects(ids)
-        self._start_belt(ids)
-
-    def _place_objects(self, ids: torch.Tensor) -> None:
-        for index, item in enumerate(self._objects):
-            is_target = (self.target_class[ids] == index)[:, None]
-            x, y, yaw = torch.where(is_target, self.layout[ids, 0:3], self.layout[ids, 3:6]).unbind(-1)
-            pose = torch.zeros(len(ids), 7, device=self.device)
-            pose[:, 0], pose[:, 1] = x, y
-            pose[:, 2] = self.cfg.belt_top_z + self.half_heights[ids, index] + CLEARANCE
-            pose[:, 5], pose[:, 6] = torch.sin(yaw / 2), torch.cos(yaw / 2)
-            pose[:, :3] += self._robot.data.root_pos_w.torch[ids]
-            velocity = torch.zeros(len(ids), 6, device=self.device)
-            velocity[:, 1] = self.belt_speed[ids]
-            item.write_root_pose_to_sim_index(root_pose=pose, env_ids=ids)
-            item.write_root_velocity_to_sim_index(root_velocity=velocity, env_ids=ids)
-
-    def _start_belt(self, ids: torch.Tensor) -> None:
+        self._carry_layout(ids)
+        base = self._robot.data.root_link_pose_w.torch[ids]
         velocity = torch.zeros(len(ids), 6, device=self.device)
-        velocity[:, 1] = self.belt_speed[ids]
+        velocity[:, :3] = quat_apply(base[:, 3:], self._along_b.expand(len(ids), 3)) * self.belt_speed[ids, None]
+        for index, item in enumerate(self._objects):
+            pose_w = torch.cat(combine_frame_transforms(*base.split((3, 4), -1), *self._start_pose_b(ids, index)), -1)
+            item.write_root_pose_to_sim_index(root_pose=pose_w, env_ids=ids)
+            item.write_root_velocity_to_sim_index(root_velocity=velocity, env_ids=ids)
         self._belt.write_root_velocity_to_sim_index(root_velocity=velocity, env_ids=ids)
+
+    def _carry_layout(self, ids: torch.Tensor) -> None:
+        """Move drawn places from the planned belt to the real one, on its surface."""
+        for column in (0, 3):
+            planned = self.layout[ids, column : column + 2] - self._planned_b[:2]
+            self.layout[ids, column : column + 2] = planned @ self._turn[:2, :2].T + self._belt_pos_b[:2]
+            self.layout[ids, column + 2] += self._yaw
+
+    def _start_pose_b(self, ids: torch.Tensor, index: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return where the object of class `index` starts: on the belt, upright on its surface (M, 3), (M, 4)."""
+        is_target = (self.target_class[ids] == index)[:, None]
+        x, y, yaw = torch.where(is_target, self.layout[ids, 0:3], self.layout[ids, 3:6]).unbind(-1)
+        normal, origin = self._turn[:, 2], self._belt_pos_b
+        surface = origin[2] - ((x - origin[0]) * normal[0] + (y - origin[1]) * normal[1]) / normal[2]
+        pos = torch.stack((x, y, surface), dim=-1)
+        pos = pos + normal * (self.half_heights[ids, index] + CLEARANCE)[:, None]
+        half, zero = 0.5 * (yaw - self._yaw), torch.zeros_like(yaw)
+        about_z = torch.stack((zero, zero, torch.sin(half), torch.cos(half)), dim=-1)
+        return pos, quat_mul(self._turn_quat.expand_as(about_z), about_z)
+
+    def _place_belt(self, belt: np.ndarray, planned: np.ndarray) -> None:
+        """Keep where belt (7) and planned belt (7) lie, and the turn from the latter to the former."""
+
+        def tensor(values: np.ndarray) -> torch.Tensor:
+            return torch.tensor(values, dtype=torch.float32, device=self.device)
+
+        turn_quat = quat_multiply(belt[3:], quat_conjugate(planned[3:]))
+        turn = matrix_from_quat(turn_quat)
+        self._belt_pos_b, self._planned_b = tensor(belt[:3]), tensor(planned[:3])
+        self._turn_quat, self._turn = tensor(turn_quat), tensor(turn)
+        self._yaw = float(np.arctan2(turn[1, 0], turn[0, 0]))
+        self._along_b = tensor(matrix_from_quat(belt[3:])[:, 0])
 
     def _spawned_shapes(self) -> list[list]:
         plan = self._env.sim.get_clone_plan()

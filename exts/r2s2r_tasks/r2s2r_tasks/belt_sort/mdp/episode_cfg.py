@@ -25,11 +25,14 @@ class EpisodeCfg(CommandTermCfg):
     bin_pos_b: tuple[tuple[float, float, float], ...] = MISSING
     """Middle of each class's bin floor in the robot base [m]."""
 
-    belt_top_z: float = MISSING
-    """Height of the belt's surface in the robot base [m]."""
+    belt_pose_b: tuple[float, ...] = MISSING
+    """T_base_belt (7): position [m] of the middle of the belt's upper side, quaternion xyzw; x along the motion."""
+
+    nominal_belt_pose_b: tuple[float, ...] = MISSING
+    """T_base_belt of the cell as planned (7): the ranges below are given there, and move along with the belt."""
 
     belt_speed: tuple[float, float] = MISSING
-    """Range [m/s] along the belt's +y."""
+    """Range [m/s] along the belt."""
 
     belt_speed_scale: float = 1.0
     """Real speed over commanded speed of the cell's belt."""

@@ -20,13 +20,13 @@ def _tint(
     light = light_rgb[env, channel]
     value = rgb[env, row, column, channel]
     if light != 1.0:
-        linear = _to_linear(float(value) / 255.0) * light
-        value = wp.uint8(wp.clamp(_to_srgb(linear) * 255.0 + 0.5, 0.0, 255.0))
+        linear = to_linear(float(value) / 255.0) * light
+        value = wp.uint8(wp.clamp(to_srgb(linear) * 255.0 + 0.5, 0.0, 255.0))
     tinted[env, row, column, channel] = value
 
 
 @wp.func
-def _to_linear(value: float):
+def to_linear(value: float):
     """IEC 61966-2-1."""
     if value <= 0.04045:
         return value / 12.92
@@ -34,7 +34,7 @@ def _to_linear(value: float):
 
 
 @wp.func
-def _to_srgb(value: float):
+def to_srgb(value: float):
     """IEC 61966-2-1."""
     if value <= 0.0031308:
         return 12.92 * value

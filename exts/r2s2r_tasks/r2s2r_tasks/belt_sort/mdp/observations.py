@@ -8,9 +8,10 @@ import torch
 from isaaclab.managers import ManagerTermBase, ObservationTermCfg, SceneEntityCfg
 
 from r2s2r.contracts.action import WRIST_LINK
-from r2s2r.contracts.joints import ROBOT_JOINTS
+from r2s2r.contracts.joints import ARM_JOINTS, ROBOT_JOINTS
 
 from .base_frame import body_pose_b
+from .blur import SMALLEST_SIGMA_PX, GaussianBlur
 from .lamps import under_light
 
 if TYPE_CHECKING:
@@ -25,9 +26,23 @@ def episode(env: ManagerBasedRLEnv) -> Episode:
 
 
 class joint_pos(ManagerTermBase):
-    """Joint positions (N, 23) [rad] in the order of `ROBOT_JOINTS`."""
+    """Joint positions as encoders read them (N, 23) [rad] in the order of `ROBOT_JOINTS`."""
 
-    quantity = "joint_pos"
+    def __init__(self, cfg: ObservationTermCfg, env: ManagerBasedRLEnv):
+        super().__init__(cfg, env)
+        self._robot = env.scene["robot"]
+        self._ids = self._robot.find_joints(list(ROBOT_JOINTS), preserve_order=True, as_proxy=True)[0].torch
+        bias = torch.zeros(len(ROBOT_JOINTS), device=env.device)
+        bias[: len(ARM_JOINTS)] = torch.tensor(cfg.params["encoder_bias"], device=env.device)
+        self._bias = bias if bias.any() else None
+
+    def __call__(self, env: ManagerBasedRLEnv, encoder_bias: tuple[float, ...]) -> torch.Tensor:
+        positions = self._robot.data.joint_pos.torch[:, self._ids]
+        return positions if self._bias is None else positions + self._bias
+
+
+class joint_vel(ManagerTermBase):
+    """Joint velocities (N, 23) [rad/s] in the order of `ROBOT_JOINTS`."""
 
     def __init__(self, cfg: ObservationTermCfg, env: ManagerBasedRLEnv):
         super().__init__(cfg, env)
@@ -35,13 +50,7 @@ class joint_pos(ManagerTermBase):
         self._ids = self._robot.find_joints(list(ROBOT_JOINTS), preserve_order=True, as_proxy=True)[0].torch
 
     def __call__(self, env: ManagerBasedRLEnv) -> torch.Tensor:
-        return getattr(self._robot.data, self.quantity).torch[:, self._ids]
-
-
-class joint_vel(joint_pos):
-    """Joint velocities (N, 23) [rad/s] in the order of `ROBOT_JOINTS`."""
-
-    quantity = "joint_vel"
+        return self._robot.data.joint_vel.torch[:, self._ids]
 
 
 class wrist_pose_b(ManagerTermBase):
@@ -77,7 +86,7 @@ def belt_speed(env: ManagerBasedRLEnv) -> torch.Tensor:
 
 
 class image(ManagerTermBase):
-    """RGB picture under the episode's lamps (N, H, W, 3) uint8.
+    """RGB picture under the episode's lamps, blurred as the lens blurs (N, H, W, 3) uint8.
 
     Ray tracing costs more than physics: whoever needs no pictures for a while sets `enabled` to False and gets black.
     """
@@ -86,11 +95,16 @@ class image(ManagerTermBase):
         super().__init__(cfg, env)
         camera = env.scene[cfg.params["sensor_cfg"].name]
         self.enabled = True
+        sigma = cfg.params.get("blur_sigma_px", (0.0, 0.0))
+        self._blur = GaussianBlur(sigma, env.device) if max(sigma) >= SMALLEST_SIGMA_PX else None
         self._black = torch.zeros(
             env.num_envs, camera.cfg.height, camera.cfg.width, 3, dtype=torch.uint8, device=env.device
         )
 
-    def __call__(self, env: ManagerBasedRLEnv, sensor_cfg: SceneEntityCfg) -> torch.Tensor:
+    def __call__(
+        self, env: ManagerBasedRLEnv, sensor_cfg: SceneEntityCfg, blur_sigma_px: tuple[float, float] = (0.0, 0.0)
+    ) -> torch.Tensor:
         if not self.enabled:
             return self._black
-        return under_light(env.scene[sensor_cfg.name].data.output["rgb"].torch, episode(env).light_rgb)
+        lit = under_light(env.scene[sensor_cfg.name].data.output["rgb"].torch, episode(env).light_rgb)
+        return lit if self._blur is None else self._blur(lit)

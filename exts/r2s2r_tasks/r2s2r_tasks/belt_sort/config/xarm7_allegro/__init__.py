@@ -11,14 +11,14 @@ _KWARGS = {
 
 gym.register(
     id="R2S2R-BeltSort-XArm7Allegro",
-    entry_point="isaaclab.envs:ManagerBasedRLEnv",
+    entry_point="r2s2r_tasks.belt_sort.belt_sort_env:BeltSortEnv",
     disable_env_checker=True,
     kwargs={"env_cfg_entry_point": f"{__name__}.xarm7_allegro_env_cfg:XArm7AllegroBeltSortEnvCfg", **_KWARGS},
 )
 
 gym.register(
     id="R2S2R-BeltSort-XArm7Allegro-Camera",
-    entry_point="isaaclab.envs:ManagerBasedRLEnv",
+    entry_point="r2s2r_tasks.belt_sort.belt_sort_env:BeltSortEnv",
     disable_env_checker=True,
     kwargs={
         "env_cfg_entry_point": f"{__name__}.xarm7_allegro_camera_env_cfg:XArm7AllegroBeltSortCameraEnvCfg",

@@ -2,8 +2,8 @@
 
 from isaaclab.utils import configclass
 
-from r2s2r_tasks.assets.xarm7_allegro import robot_cfg
 from r2s2r_tasks.belt_sort import belt_sort_env_cfg as belt_sort
+from r2s2r_tasks.belt_sort.config.xarm7_allegro.apply_world import apply_world
 
 
 @configclass
@@ -12,4 +12,4 @@ class XArm7AllegroBeltSortEnvCfg(belt_sort.BeltSortEnvCfg):
 
     def __post_init__(self):
         super().__post_init__()
-        self.scene.robot = robot_cfg(belt_sort.NOMINAL.arm, belt_sort.NOMINAL.hand)
+        apply_world(self, belt_sort.NOMINAL)

@@ -1,0 +1,62 @@
+"""Puts belt, bins and head camera where a world's poses say, and has attempts judged there."""
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from r2s2r.contracts.transforms import matrix_from_quat, quat_multiply, quat_rotate, yaw_quat
+from r2s2r.contracts.world import OBJECT_CLASSES, CellPoses, nominal_poses
+from r2s2r.evaluation.judging import JudgingCfg
+
+BELT_THICKNESS = 0.04
+"""[m]"""
+
+_ALONG_Y = yaw_quat(-0.5 * math.pi)
+"""The belt's box lies along y, its frame has x along the motion."""
+
+
+def place_cell(cfg: Any, poses: CellPoses) -> None:
+    """Put belt and bins of the task configuration `cfg` where `poses` says, and judge attempts there.
+
+    The environment's axes are those of the levelled world, its origin is the robot base's, so that everything known in
+    the base is turned by the base's orientation.
+    """
+    scene, episode = cfg.scene, cfg.commands.episode
+    belt_pos, belt_quat = np.array(poses.belt_pos_b), np.array(poses.belt_quat_b)
+    below = quat_rotate(belt_quat, np.array([0.0, 0.0, -BELT_THICKNESS / 2]))
+    _put(scene.belt, poses, belt_pos + below, quat_multiply(belt_quat, _ALONG_Y))
+    for item, name in zip((scene.box_bin, scene.round_bin), OBJECT_CLASSES, strict=True):
+        _put(item, poses, np.array(poses.bin_pos_b[name]), np.array([0.0, 0.0, 0.0, 1.0]))
+        item.spawn.inner_size, item.spawn.wall_height = tuple(poses.bin_size[:2]), poses.bin_size[2]
+    planned = nominal_poses()
+    episode.bin_pos_b = tuple(poses.bin_pos_b[name] for name in OBJECT_CLASSES)
+    episode.belt_pose_b = (*poses.belt_pos_b, *poses.belt_quat_b)
+    episode.nominal_belt_pose_b = (*planned.belt_pos_b, *planned.belt_quat_b)
+    episode.belt_speed_scale = poses.belt_speed_scale
+    cfg.terminations.judged.params["judging"] = asdict(judging_cfg(poses))
+
+
+def judging_cfg(poses: CellPoses) -> JudgingCfg:
+    """Return the limits that attempts in a cell with these poses are judged by."""
+    x, _, top = poses.belt_pos_b
+    rotation = matrix_from_quat(np.array(poses.belt_quat_b))
+    half = JudgingCfg.belt_end_y  # of the stretch that is judged
+    # A belt that is slightly turned or tilted is judged by the upright box around that stretch.
+    across = 0.5 * poses.belt_size[1] + abs(rotation[0, 0]) * half
+    drop = abs(rotation[2, 0]) * half
+    return JudgingCfg(
+        bin_pos_b=tuple(poses.bin_pos_b[name] for name in OBJECT_CLASSES),
+        bin_inner_size=tuple(poses.bin_size[:2]),
+        bin_height=poses.bin_size[2],
+        belt_top_z=top - drop,
+        belt_x=(x - across, x + across),
+        dropped_below_z=top - drop - 0.02,
+    )
+
+
+def _put(item: Any, poses: CellPoses, pos_b: np.ndarray, quat_b: np.ndarray) -> None:
+    base = np.array(poses.base_quat_w)
+    item.init_state.pos = tuple(quat_rotate(base, pos_b).tolist())
+    item.init_state.rot = tuple(quat_multiply(base, quat_b).tolist())
