@@ -1,5 +1,7 @@
 """What every controller between wrist targets and arm joint targets has, whatever it solves in between."""
 
+from typing import Any
+
 import numpy as np
 import warp as wp
 
@@ -17,11 +19,11 @@ class ArmController:
     nothing allocated, so that it can be captured in a CUDA graph.
     """
 
-    def __init__(self, kernel: wp.Kernel, chain: SerialChain, rate_hz: float, num_envs: int, device: str):
+    def __init__(self, kernel: Any, chain: SerialChain, rate_hz: float, num_envs: int, device: str):
         """Prepare the chain on the device.
 
         Args:
-            kernel: takes chain, limits, `_settings`, wrist targets; gives joint targets, followable, error.
+            kernel: Warp kernel that takes chain, limits, `_settings`, wrist targets; gives joint targets, followable, error.
             chain: base to wrist; 7 joints, in the order of the joint targets.
             rate_hz: calls of :meth:`solve` a second.
             num_envs: environments N.

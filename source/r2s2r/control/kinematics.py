@@ -32,12 +32,17 @@ class SerialChain:
 
     def wrist_pose(self, joint_pos: np.ndarray) -> np.ndarray:
         """Return T_base_wrist (..., 4, 4) at joint positions (..., J) [rad]."""
+        return self.joint_poses(joint_pos)[..., -1, :, :] @ self.tip
+
+    def joint_poses(self, joint_pos: np.ndarray) -> np.ndarray:
+        """Return the pose of every joint's moving frame in the base (..., J, 4, 4) at joint positions (..., J) [rad]."""
         joint_pos = np.asarray(joint_pos, dtype=float)
-        matrix = np.eye(4)
+        matrix, poses = np.eye(4), []
         for j in range(len(self.names)):
             turn = pose(np.zeros(3), quat_exp(joint_pos[..., j : j + 1] * self.axes[j]))
             matrix = matrix @ self.frames[j] @ turn
-        return matrix @ self.tip
+            poses.append(matrix)
+        return np.stack(poses, axis=-3)
 
     def moved(self, kinematic_offsets: np.ndarray) -> "SerialChain":
         """Return the chain with each joint's frame moved by a twist in that frame (J, 6) [m, rad], linear first."""
