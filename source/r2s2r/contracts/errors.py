@@ -22,7 +22,7 @@ class RetargetingError(R2S2RError):
 
 
 class GroundingError(R2S2RError):
-    """A world cannot be fitted to a recording: not observable, contradictory, or against what the cell is known to be."""
+    """A world cannot be fitted to a recording: not observable, contradictory, or not as the cell is known to be."""
 
 
 class DatasetError(R2S2RError):
