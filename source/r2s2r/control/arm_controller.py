@@ -23,7 +23,7 @@ class ArmController:
         """Prepare the chain on the device.
 
         Args:
-            kernel: Warp kernel that takes chain, limits, `_settings`, wrist targets; gives joint targets, followable, error.
+            kernel: Warp kernel of chain, limits, `_settings`, wrist targets; outputs joint targets, followable, error.
             chain: base to wrist; 7 joints, in the order of the joint targets.
             rate_hz: calls of :meth:`solve` a second.
             num_envs: environments N.

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -75,13 +76,13 @@ class WeightedIKCfg:
 class WeightedIK(ArmController):
     """min |J dq - e|_T^2 + L^2 |dq|_W^2, then the elbow on its way to posture and away from limits, batched.
 
-    The step is W^-1 J^T (J W^-1 J^T + L^2 T^-1)^-1 e (Whitney 1969; damping: Sugihara, T-RO 2011). A joint that meets its
-    limit rests there for the call and the others do its part. The elbow's motion is projected on the one direction that
-    does not move the wrist (Liegeois 1977).
+    The step is W^-1 J^T (J W^-1 J^T + L^2 T^-1)^-1 e (Whitney 1969; damping: Sugihara, T-RO 2011). A joint that meets
+    its limit rests there for the call and the others do its part. The elbow's motion is projected on the one direction
+    that does not move the wrist (Liegeois 1977).
 
-    The filter keeps nothing: each call aims at a share of the way from the wrist pose of the last command to the target,
-    position and orientation each on the shortest way. So it starts at rest after a reset, does not run ahead of an arm
-    that cannot follow, and a restored command is the whole state.
+    The filter keeps nothing: each call aims at a share of the way from the wrist pose of the last command to the
+    target, position and orientation each on the shortest way. So it starts at rest after a reset, does not run ahead
+    of an arm that cannot follow, and a restored command is the whole state.
     """
 
     def __init__(self, chain: SerialChain, num_envs: int, device: str = "cpu", cfg: WeightedIKCfg | None = None):
@@ -101,7 +102,7 @@ class WeightedIK(ArmController):
         self._settings = [_settings(cfg)]
 
 
-def _settings(cfg: WeightedIKCfg) -> weighted_ik_kernels.WeightedIKSettings:
+def _settings(cfg: WeightedIKCfg) -> Any:
     settings = weighted_ik_kernels.WeightedIKSettings()
     settings.filter_share = cfg.share(2.0 * math.pi * cfg.filter_cutoff_hz)
     settings.rotation_length = cfg.rotation_length
