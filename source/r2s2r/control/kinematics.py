@@ -35,7 +35,7 @@ class SerialChain:
         return self.joint_poses(joint_pos)[..., -1, :, :] @ self.tip
 
     def joint_poses(self, joint_pos: np.ndarray) -> np.ndarray:
-        """Return the pose of every joint's moving frame in the base (..., J, 4, 4) at joint positions (..., J) [rad]."""
+        """Return each joint's moving frame in the base (..., J, 4, 4) at joint positions (..., J) [rad]."""
         joint_pos = np.asarray(joint_pos, dtype=float)
         matrix, poses = np.eye(4), []
         for j in range(len(self.names)):

@@ -48,7 +48,7 @@ class ArmExcitationCfg:
     low_hz: float = 0.1
     """Lowest frequency of the sweep [Hz]."""
     high_hz: float = 8.0
-    """Highest frequency of the sweep [Hz]: three times the bandwidth of the calculated gains (42 rad/s is 6.7 Hz)."""
+    """Highest frequency of the sweep [Hz]: just above the calculated gains' natural frequency (42 rad/s, 6.7 Hz)."""
     sweep_amplitude: tuple[float, ...] = (0.10, 0.10, 0.12, 0.12, 0.20, 0.20, 0.25)
     """Amplitude of the sweep where it is slow (7) [rad]."""
     sweep_velocity: tuple[float, ...] = (0.6, 0.6, 0.8, 0.8, 1.5, 1.5, 1.8)
@@ -90,8 +90,7 @@ def arm_excitation(time_s: np.ndarray | float, cfg: ArmExcitationCfg) -> np.ndar
         + rate / np.array(cfg.sweep_velocity)
         + rate**2 / np.array(cfg.sweep_acceleration)
     )
-    turn = np.sin(2.0 * math.pi * time_s / np.array(cfg.triangle_period_s))
-    triangle = np.array(cfg.triangle_amplitude) * np.arcsin(_ROUNDING * turn) / math.asin(_ROUNDING)
+    triangle = np.array(cfg.triangle_amplitude) * _rounded_triangle(time_s / np.array(cfg.triangle_period_s))
     fade = progress(time_s / cfg.fade_s) * progress((cfg.duration_s - time_s) / cfg.fade_s)
     return np.array(AIR_ARM) + fade * (amplitude * np.sin(phase) + triangle)
 
@@ -99,9 +98,10 @@ def arm_excitation(time_s: np.ndarray | float, cfg: ArmExcitationCfg) -> np.ndar
 def sweep(
     time_s: np.ndarray, sweep_s: float, low_hz: float, high_hz: float, shift: np.ndarray | float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return phase [rad] and its rate [rad/s] of a sweep that goes from low to high and back without end.
+    """Return phase [rad] and rate [rad/s] of a sweep that goes from low to high and back without end.
 
-    The logarithm of the frequency is linear in time, so that every octave has the same time.
+    The logarithm of the frequency is linear in time, so that every octave has the same time. The rate is the phase's
+    with rounded corners: what is made of it has a speed without jumps.
 
     Args:
         time_s: times (...) [s].
@@ -112,17 +112,22 @@ def sweep(
     """
     ratio = high_hz / low_hz
 
-    def turns(sweeps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def turns(sweeps: np.ndarray) -> np.ndarray:
         whole = np.floor(sweeps)
-        part = sweeps - whole
-        down = whole % 2.0
-        up = ratio ** np.where(down == 1.0, 1.0 - part, part)  # frequency over the lowest
-        within = np.where(down == 1.0, ratio - up, up - 1.0)
-        return (whole * (ratio - 1.0) + within) / math.log(ratio), up
+        part, down = sweeps - whole, whole % 2.0 == 1.0
+        frequency = ratio ** np.where(down, 1.0 - part, part)
+        within = np.where(down, ratio - frequency, frequency - 1.0)
+        return (whole * (ratio - 1.0) + within) / math.log(ratio)
 
-    now, rate = turns(np.asarray(time_s, dtype=float) / sweep_s + shift)
-    start, _ = turns(np.asarray(shift, dtype=float) + np.zeros(()))
-    return 2.0 * math.pi * low_hz * sweep_s * (now - start), 2.0 * math.pi * low_hz * rate
+    sweeps = np.asarray(time_s, dtype=float) / sweep_s + shift
+    phase = turns(sweeps) - turns(np.asarray(shift, dtype=float))
+    height = 0.5 + 0.5 * _rounded_triangle(0.5 * sweeps - 0.25)
+    return 2.0 * math.pi * low_hz * sweep_s * phase, 2.0 * math.pi * low_hz * ratio**height
+
+
+def _rounded_triangle(turns: np.ndarray) -> np.ndarray:
+    """Return a triangle between -1 and 1 that starts upwards from 0 and has period 1."""
+    return np.arcsin(_ROUNDING * np.sin(2.0 * math.pi * turns)) / math.asin(_ROUNDING)
 
 
 @dataclass(frozen=True)
