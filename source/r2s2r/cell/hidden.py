@@ -13,6 +13,7 @@ from r2s2r.contracts.checks import set_number, set_unit_quat, set_vector
 from r2s2r.contracts.errors import ConfigError
 from r2s2r.contracts.joints import ARM_JOINTS, HAND_JOINTS
 from r2s2r.contracts.projection import usable_angle
+from r2s2r.contracts.targets import BOARD_POS_B, BOARD_QUAT_B
 from r2s2r.contracts.transforms import quat_exp, quat_multiply
 from r2s2r.contracts.world import ArmModel, CellPoses, HandResponse, World, WristCameras
 
@@ -124,9 +125,7 @@ class HiddenWorld:
         provenance = {"source": "HiddenWorld.draw", "seed": seed}
         wrist, poses = _wrist_cameras(seed, nominal.wrist_cameras), _poses(seed, nominal.poses)
         arm, hand = _arm(seed), _hand(seed, nominal.hand)
-        board_pos_b, board_quat_b = moved(
-            stream(seed, "board"), (0.50, 0.0, 0.13), (0.0, 0.0, 0.0, 1.0), 0.03, math.radians(8.0)
-        )
+        board_pos_b, board_quat_b = moved(stream(seed, "board"), BOARD_POS_B, BOARD_QUAT_B, 0.03, math.radians(8.0))
         cube_pos, cube_quat = moved(
             stream(seed, "flange_cube"), (-0.12, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0), 0.01, math.radians(5.0)
         )

@@ -108,9 +108,16 @@ ITEM_SIZE = (0.06, 0.06, 0.04)
 FLANGE_CUBE_EDGE = 0.056
 """Edge of the cube on the flange [m]."""
 
+BOARD_POS_B = (0.50, 0.0, 0.13)
+"""Where the calibration routine expects the board's middle in the robot base [m], give or take some centimetres."""
+
+BOARD_QUAT_B = (0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5))
+"""Its orientation xyzw, give or take ten degrees: flat above the belt, the long side across, or it would lie over table
+tags."""
+
 
 def default_targets() -> CalibrationTargets:
-    """Return the layout that `r2s2r record calibration` expects: a board of 7 x 5, six at the table, eight at the belt."""
+    """Return the layout that `r2s2r record calibration` expects: board 7 x 5, six by the base, eight by the belt."""
     upright = (0.0, 0.0, 0.0, 1.0)
     board_pos = tuple((0.06 * (c - 3), 0.06 * (r - 2), 0.0) for r in range(5) for c in range(7))
     table_pos = tuple((x, y, 0.0) for x in (0.30, 0.78) for y in (-0.24, 0.0, 0.24))
