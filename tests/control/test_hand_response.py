@@ -1,0 +1,157 @@
+"""The hand's response on the device: against a reference in NumPy, closed forms and its own snapshots."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import warp as wp
+
+from r2s2r.contracts.errors import ConfigError
+from r2s2r.contracts.world import HandResponse, nominal_hand
+from r2s2r.control.hand_response import BatchHandResponse, lag_shares
+
+STEP = 1.0 / 120.0
+J = 16
+
+
+def hand(delay_s=0.0, deadband=0.0, lag_s=0.0) -> HandResponse:
+    values = {"delay_s": delay_s, "deadband": deadband, "lag_s": lag_s}
+    return dataclasses.replace(nominal_hand(), **{k: tuple(np.broadcast_to(v, J).tolist()) for k, v in values.items()})
+
+
+def drawn(rng: np.random.Generator) -> HandResponse:
+    return hand(rng.uniform(0.0, 0.08, J), rng.uniform(0.0, 0.03, J), rng.uniform(0.0, 0.1, J))
+
+
+def rested(response: HandResponse, num_envs: int, device: str = "cpu", joint_pos: float = 0.0) -> BatchHandResponse:
+    result = BatchHandResponse(response, STEP, num_envs, device)
+    result.reset(wp.full(result.shape, joint_pos, dtype=wp.float32, device=device))
+    return result
+
+
+def run(response: BatchHandResponse, signal: np.ndarray) -> np.ndarray:
+    """Return what `signal` (T, N, 16) gives, step by step, as (T, N, 16)."""
+    target, answer = (wp.zeros(response.shape, dtype=wp.float32, device=response.device) for _ in range(2))
+    result = []
+    for row in signal:
+        target.assign(row.astype(np.float32))
+        response.step(target, answer)
+        result.append(answer.numpy().copy())
+    return np.array(result)
+
+
+def reference(response: HandResponse, signal: np.ndarray) -> np.ndarray:
+    """Return the same in double precision from rest at zero: the held command's means, play, mean of the lag."""
+    delay, deadband, lag = (np.array(x) for x in (response.delay_s, response.deadband, response.lag_s))
+    steps = np.concatenate([np.zeros((20, *signal.shape[1:])), signal])
+    accepted, lagged, result = np.zeros(signal.shape[1:]), np.zeros(signal.shape[1:]), []
+    for t in range(20, len(steps)):
+        whole = np.floor(delay / STEP).astype(int)
+        share = delay / STEP - whole
+        near, far = (np.stack([steps[t - whole[j] - k, :, j] for j in range(J)], -1) for k in (0, 1))
+        late = (1.0 - share) * near + share * far
+        accepted = np.clip(accepted, late - deadband, late + deadband)
+        times = np.linspace(0.0, STEP, 201)[:, None, None]
+        with np.errstate(divide="ignore"):
+            path = accepted + (lagged - accepted) * np.where(lag > 0.0, np.exp(-times / np.maximum(lag, 1e-12)), 0.0)
+        result.append(np.where(lag > 0.0, np.trapezoid(path, times, axis=0) / STEP, accepted))
+        lagged = path[-1]
+    return np.array(result)
+
+
+def test_agrees_with_the_reference(rng, device):
+    response = drawn(rng)
+    signal = np.cumsum(rng.normal(0.0, 0.02, (200, 3, J)), axis=0)
+    # Trapezia of 1/200 step: h^2 / 12 lag^2 / 200^2 of the distance, 3e-6 at the shortest lag here; single precision.
+    np.testing.assert_allclose(run(rested(response, 3, device), signal), reference(response, signal), atol=3e-6)
+
+
+def test_nothing_to_do_is_the_identity_bit_for_bit(rng, device):
+    signal = rng.normal(size=(30, 2, J))
+    response = rested(hand(), 2, device)
+    assert response.identity
+    np.testing.assert_array_equal(run(response, signal), signal.astype(np.float32))
+
+
+def test_a_joint_with_nothing_to_do_passes_beside_others(rng, device):
+    values = np.zeros(J)
+    values[3] = 0.02
+    signal = rng.normal(size=(30, 2, J))
+    answer = run(rested(hand(values, values, values), 2, device), signal)
+    others = np.arange(J) != 3
+    np.testing.assert_array_equal(answer[..., others], signal[..., others].astype(np.float32))
+    assert np.abs(answer[..., 3] - signal[..., 3]).max() > 0.1
+
+
+def test_a_step_is_answered_in_closed_form(device):
+    delay, deadband, lag = 3 * STEP, 0.02, 0.06
+    answer = run(rested(hand(delay, deadband, lag), 1, device), np.full((60, 1, J), 0.5))[:, 0, 0]
+    ends = STEP * np.arange(1, 58)
+    mean = 1.0 - lag / STEP * (np.exp(-(ends - STEP) / lag) - np.exp(-ends / lag))
+    np.testing.assert_array_equal(answer[:3], 0.0)
+    np.testing.assert_allclose(answer[3:], (0.5 - deadband) * mean, atol=1e-6)
+
+
+def test_what_stays_within_the_play_moves_nothing(rng, device):
+    response = rested(hand(deadband=0.03, lag_s=0.05), 1, device, joint_pos=0.4)
+    signal = 0.4 + rng.uniform(-0.0299, 0.0299, (100, 1, J))
+    np.testing.assert_array_equal(run(response, signal), np.float32(0.4))
+
+
+def test_a_slow_triangle_shows_the_whole_play(device):
+    """Up and down at one target, the accepted targets differ by twice the half width."""
+    up = np.linspace(-0.5, 0.5, 400)
+    signal = np.concatenate([up, up[::-1]])[:, None, None] * np.ones((1, 1, J))
+    answer = run(rested(hand(deadband=0.012), 1, device), signal)[:, 0, 0]
+    np.testing.assert_allclose((answer[400:][::-1] - answer[:400])[200:380], 0.024, atol=1e-6)
+
+
+def test_b44_a_snapshot_goes_on_as_if_nothing_had_happened(rng, device):
+    response = drawn(rng)
+    signal = np.cumsum(rng.normal(0.0, 0.02, (100, 2, J)), axis=0)
+    first = rested(response, 2, device)
+    run(first, signal[:50])
+    state = first.state()
+    rest = run(first, signal[50:])
+    again = rested(response, 2, device, 3.0)
+    again.set_state(state)
+    np.testing.assert_array_equal(run(again, signal[50:]), rest)
+    state.pop("lagged")
+    with pytest.raises(ConfigError, match="snapshot: received buffers .*accepted.*needed are .*lagged"):
+        again.set_state(state)
+
+
+def test_reset_touches_only_its_environments(rng, device):
+    response = drawn(rng)
+    signal = np.cumsum(rng.normal(0.0, 0.02, (60, 3, J)), axis=0)
+    undisturbed = run(rested(response, 3, device), signal)[30:]
+    reset = rested(response, 3, device)
+    run(reset, signal[:30])
+    rest = wp.full(reset.shape, 0.7, dtype=wp.float32, device=device)
+    reset.reset(rest, wp.array([2], dtype=wp.int32, device=device))
+    answer = run(reset, signal[30:])
+    np.testing.assert_array_equal(answer[:, :2], undisturbed[:, :2])
+    fresh = run(rested(response, 1, device, 0.7), signal[30:, 2:])
+    np.testing.assert_array_equal(answer[:, 2], fresh[:, 0])
+
+
+def test_shares_of_a_lag():
+    kept, mean = lag_shares(np.array([0.0, 1e-12, 1e-3, 0.05, 10.0]), 0.01)
+    times = np.linspace(0.0, 0.01, 100001)
+    for i, lag in ((2, 1e-3), (3, 0.05), (4, 10.0)):
+        assert kept[i] == pytest.approx(np.exp(-0.01 / lag))
+        assert mean[i] == pytest.approx(np.trapezoid(np.exp(-times / lag), times) / 0.01, rel=1e-8)
+    np.testing.assert_allclose([kept[:2], mean[:2]], 0.0, atol=1e-8)
+    assert kept[0] == mean[0] == 0.0
+
+
+def test_wrong_shapes_are_refused():
+    response = BatchHandResponse(hand(0.02), STEP, 2)
+    right, wrong = wp.zeros((2, J)), wp.zeros((2, 7))
+    for target, answer, name in ((wrong, right, "target"), (right, wrong, "response")):
+        with pytest.raises(ConfigError, match=rf"{name}: received shape \(2, 7\), allowed is \(2, 16\)"):
+            response.step(target, answer)
+    with pytest.raises(ConfigError, match="joint_pos: received shape"):
+        response.reset(wrong)
+    with pytest.raises(ConfigError, match="step_s: received 0"):
+        BatchHandResponse(hand(), 0.0, 1)
