@@ -159,21 +159,27 @@ def _set_text(owner: Any, name: str, text: str) -> None:
 @contextmanager
 def _opened(path: Path, damaged: bool) -> Iterator[Any]:
     """Yield the open file; with `damaged` a cut-off one as if the missing bytes were zeros."""
+    present, missing = 0, 0
     try:
         with open(path, "rb") as raw:
             present, stored = os.fstat(raw.fileno()).st_size, stored_size(raw.read(64))
             if stored is None:
                 raise RecordingError(f"not an HDF5 file ({present} bytes); give the path of a cell log")
-            if present < stored and not damaged:
+            missing = max(0, stored - present)
+            if missing and not damaged:
                 raise RecordingError(
                     f"cut off at {present} of {stored} bytes; `r2s2r inspect FILE --recover OUT` saves what is whole"
                 )
-            with PaddedFile(raw, max(present, stored)) as padded, h5py.File(padded, "r") as file:
+            with PaddedFile(raw, present + missing) as padded, h5py.File(padded, "r") as file:
                 yield file
     except R2S2RError:
         raise
     except (OSError, RuntimeError, LookupError, ValueError, TypeError, AttributeError) as error:
         # What h5py and NumPy say to bytes that are not what they should be.
+        if missing:
+            raise RecordingError(
+                f"cut off at {present} of {present + missing} bytes, too early to read anything"
+            ) from error
         raise RecordingError(f"damaged, cannot be read ({type(error).__name__}: {error})") from error
 
 
