@@ -1,23 +1,21 @@
 """What the cameras show: the state of the same step, where the world's camera models say it has to be."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 import torch
-from scipy import ndimage
 
 from r2s2r.contracts.cameras import FisheyeCamera, PinholeCamera
 from r2s2r.contracts.transforms import pose, pose_apply, pose_inverse
 from r2s2r.contracts.world import World
-from r2s2r_tasks.assets.spawned import extents, spawned_shape
 from r2s2r_tasks.belt_sort.conditions import RED_LIGHT
 from r2s2r_tasks.belt_sort.mdp.lamps import under_light
 from r2s2r_tasks.belt_sort.mdp.observations import episode
 from r2s2r_tasks.belt_sort.session import belt_sort_env, set_pictures
 
-from .driving import Obs, put, restart, state, stay
+from .driving import Obs, put, restart, stay
+from .silhouettes import agree, box_surface_b, expected, flange_b, pictures, seen
 
 pytestmark = pytest.mark.sim
 
@@ -34,44 +32,12 @@ def env():
         yield env
 
 
-def _pictures(obs: Obs, view: str) -> np.ndarray:
-    """Return the pictures (N, H, W, 3) as signed numbers, so that they can be subtracted."""
-    return obs[view].cpu().numpy().astype(int)
-
-
 def _show_box(env, still: torch.Tensor, pos_b) -> Obs:
     """Return what is seen one step after the box was put at `pos_b` (3,), with the other object out of sight."""
     put(env, env.scene["round_object"], UNSEEN, range(N))
     place = torch.as_tensor(np.asarray(pos_b), dtype=torch.float32)
     put(env, env.scene["box_object"], place, range(N), yaw=0.5)  # edges along pixel rows would all round the same way
     return env.step(still)[0]
-
-
-@dataclass(frozen=True)
-class Blob:
-    """Centroid (2,) and area of a region of a picture [px, px^2]; pixel centres have whole coordinates."""
-
-    centre: np.ndarray
-    area: float
-
-
-def _seen(picture: np.ndarray, without: np.ndarray) -> Blob:
-    """Return the largest region in which a picture differs from the one without the object.
-
-    The arm trembles by a millionth of a radian, which flips a pixel here and there at the hand's edge.
-    """
-    regions, _ = ndimage.label((picture != without).any(axis=-1), structure=np.ones((3, 3)))
-    rows, columns = np.nonzero(regions == np.bincount(regions[regions > 0]).argmax())
-    return Blob(np.array([columns.mean(), rows.mean()]), float(len(rows)))
-
-
-def _expected(points_cam: np.ndarray, project: Callable[[np.ndarray], np.ndarray]) -> Blob:
-    """Return the silhouette of a body from points (K, 3) all over its surface, in the camera's frame.
-
-    Counted in quarter pixels; the points have to lie closer than that.
-    """
-    cells = np.unique(np.floor((project(points_cam) + 0.5) * 4).astype(int), axis=0)
-    return Blob((cells.mean(axis=0) + 0.5) / 4 - 0.5, len(cells) / 16)
 
 
 def _pinhole(camera: PinholeCamera) -> Callable[[np.ndarray], np.ndarray]:
@@ -89,25 +55,6 @@ def _fisheye(camera: FisheyeCamera) -> Callable[[np.ndarray], np.ndarray]:
         return np.stack([camera.fx * bent / r * a + camera.cx, camera.fy * bent / r * b + camera.cy], axis=-1)
 
     return project
-
-
-def _box_surface_b(env, obs: Obs, env_id: int) -> np.ndarray:
-    """Return points (K, 3) all over the box of `env_id`, in the base, from the state of this observation."""
-    size = extents(spawned_shape(env.sim.get_clone_plan(), env.scene["box_object"].cfg.prim_path, env_id))
-    u, v = (x.ravel() for x in np.meshgrid(*[np.linspace(-0.5, 0.5, 250)] * 2))
-    w = np.full_like(u, 0.5)
-    faces = [np.stack(np.roll((u, v, side * w), axis, axis=0), axis=-1) for axis in range(3) for side in (-1.0, 1.0)]
-    surface = np.concatenate(faces) * size
-    pos, quat = (state(obs, f"box_{name}_b")[env_id].numpy().astype(float) for name in ("pos", "quat"))
-    return pose_apply(pose(pos, quat), surface)
-
-
-def _flange_b(env, env_id: int) -> np.ndarray:
-    """Return the simulator's pose (4, 4) of link 7 in the base."""
-    data = env.scene["robot"].data
-    body = env.scene["robot"].find_bodies("link7")[0][0]
-    pos = (data.body_pos_w.torch[env_id, body] - env.scene.env_origins[env_id]).numpy().astype(float)
-    return pose(pos, data.body_quat_w.torch[env_id, body].numpy().astype(float))
 
 
 HEAD_PLACES = {
@@ -140,12 +87,6 @@ def empty(env) -> tuple[torch.Tensor, Obs]:
     return still, {view: obs[view].clone() for view in VIEWS}
 
 
-def _agree(seen: Blob, expected: Blob) -> None:
-    """80 pixels of edge, each right to half a pixel, leave a tenth of error; quarter pixels add 3 % of area."""
-    assert np.abs(seen.centre - expected.centre).max() < 0.2
-    assert seen.area == pytest.approx(expected.area, rel=0.06)
-
-
 @pytest.mark.parametrize("place", HEAD_PLACES)
 def test_b14_head_camera_shows_the_box_where_its_model_says(env, empty, place):
     still, without = empty
@@ -154,20 +95,20 @@ def test_b14_head_camera_shows_the_box_where_its_model_says(env, empty, place):
     project = _pinhole(cell.head_camera.resized(SIZE, SIZE))
     T_cam_b = pose_inverse(pose(np.array(cell.head_pos_b), np.array(cell.head_quat_b)))
     for i in range(N):
-        expected = _expected(pose_apply(T_cam_b, _box_surface_b(env, obs, i)), project)
-        _agree(_seen(_pictures(obs, "head_rgb")[i], _pictures(without, "head_rgb")[i]), expected)
+        where = expected(pose_apply(T_cam_b, box_surface_b(env, obs, i)), project)
+        agree(seen(pictures(obs, "head_rgb")[i], pictures(without, "head_rgb")[i]), where)
 
 
 @pytest.mark.parametrize("place", WRIST_PLACES)
 def test_b14_wrist_fisheye_shows_the_box_where_its_model_says(env, empty, place):
     still, without = empty
     wrist = WORLD.wrist_cameras.resized(SIZE, SIZE)
-    T_b_cam = _flange_b(env, 0) @ pose(np.array(wrist.pos_flange), np.array(wrist.quat_flange))
+    T_b_cam = flange_b(env, 0) @ pose(np.array(wrist.pos_flange), np.array(wrist.quat_flange))
     obs = _show_box(env, still, pose_apply(T_b_cam, WRIST_PLACES[place]))
     for i in range(N):
-        T_b_cam = _flange_b(env, i) @ pose(np.array(wrist.pos_flange), np.array(wrist.quat_flange))
-        expected = _expected(pose_apply(pose_inverse(T_b_cam), _box_surface_b(env, obs, i)), _fisheye(wrist.camera))
-        _agree(_seen(_pictures(obs, "wrist_rgb")[i], _pictures(without, "wrist_rgb")[i]), expected)
+        T_b_cam = flange_b(env, i) @ pose(np.array(wrist.pos_flange), np.array(wrist.quat_flange))
+        where = expected(pose_apply(pose_inverse(T_b_cam), box_surface_b(env, obs, i)), _fisheye(wrist.camera))
+        agree(seen(pictures(obs, "wrist_rgb")[i], pictures(without, "wrist_rgb")[i]), where)
 
 
 def test_the_wrist_camera_rides_along(env, empty):
@@ -177,7 +118,7 @@ def test_the_wrist_camera_rides_along(env, empty):
     moved[:, 2] += 0.1
     for _ in range(10):
         obs = _show_box(env, moved, UNSEEN)
-    assert np.abs(_pictures(obs, "wrist_rgb") - _pictures(without, "wrist_rgb")).mean() > 5.0
+    assert np.abs(pictures(obs, "wrist_rgb") - pictures(without, "wrist_rgb")).mean() > 5.0
     restart(env, SEED)
 
 
@@ -186,21 +127,21 @@ def test_b43_the_first_picture_of_an_episode_shows_it(env, empty, by):
     """The box was at the middle of the belt; the first picture shows that place empty, as the next one does."""
     still, _ = empty
     restart(env, SEED)
-    last = {view: _pictures(_show_box(env, still, HEAD_PLACES["downstream"]), view) for view in VIEWS}
+    last = {view: pictures(_show_box(env, still, HEAD_PLACES["downstream"]), view) for view in VIEWS}
     if by == "reset":
         obs = restart(env, SEED)
     else:
         env.episode_length_buf[:] = env.max_episode_length - 1
         obs, *_ = env.step(still)
         assert env.reset_buf.all()
-    first = {view: _pictures(obs, view) for view in VIEWS}
+    first = {view: pictures(obs, view) for view in VIEWS}
     obs, *_ = env.step(still)
     for view in VIEWS:
-        after = _pictures(obs, view)
+        after = pictures(obs, view)
         assert np.abs(first[view] - after).mean() < 0.5
-    box = np.abs(last["head_rgb"] - _pictures(obs, "head_rgb")).sum(axis=-1) > 60
+    box = np.abs(last["head_rgb"] - pictures(obs, "head_rgb")).sum(axis=-1) > 60
     assert box.sum() > 100
-    assert np.abs(first["head_rgb"] - _pictures(obs, "head_rgb"))[box].mean() < 5.0
+    assert np.abs(first["head_rgb"] - pictures(obs, "head_rgb"))[box].mean() < 5.0
     assert np.abs(first["head_rgb"] - last["head_rgb"])[box].mean() > 20.0
 
 

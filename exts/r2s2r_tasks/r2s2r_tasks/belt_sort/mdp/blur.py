@@ -24,7 +24,7 @@ def _blur_rows(
     env, row, column, channel = wp.tid()
     half = weights.shape[0] // 2
     last = rgb.shape[2] - 1
-    light = 0.0
+    light = wp.float32(0.0)
     for k in range(-half, half + 1):
         light += weights[k + half] * to_linear(float(rgb[env, row, wp.clamp(column + k, 0, last), channel]) / 255.0)
     blurred[env, row, column, channel] = light
@@ -40,7 +40,7 @@ def _blur_columns(
     env, row, column, channel = wp.tid()
     half = weights.shape[0] // 2
     last = light.shape[1] - 1
-    value = 0.0
+    value = wp.float32(0.0)
     for k in range(-half, half + 1):
         value += weights[k + half] * light[env, wp.clamp(row + k, 0, last), column, channel]
     rgb[env, row, column, channel] = wp.uint8(wp.clamp(to_srgb(value) * 255.0 + 0.5, 0.0, 255.0))
