@@ -69,6 +69,12 @@ class CellLog:
     provenance: dict = field(default_factory=dict)
     """Where it comes from; plain JSON."""
 
+    @property
+    def duration_s(self) -> float:
+        """Time from the first stamp to the last [s]."""
+        stamps = [track.time_s for track in (*self.streams.values(), *self.pictures.values()) if len(track.time_s)]
+        return float(max(t.max() for t in stamps) - min(t.min() for t in stamps)) if stamps else 0.0
+
     def segment(self, name: str) -> tuple[Segment, ...]:
         """Return the segments of that name.
 

@@ -238,10 +238,8 @@ def _recovered_journal(path: Path) -> RecoveredLog:
 def _extent(path: Path) -> str:
     """Return in words what an interrupted recording holds."""
     log = read_journal(path).log
-    stamps = [stream.time_s for stream in log.streams.values()]
-    seconds = max(t.max() for t in stamps) - min(t.min() for t in stamps) if stamps else 0.0
     pictures = sum(len(stream.png) for stream in log.pictures.values())
-    return f"{seconds:.1f} s, {len(log.segments)} whole segments and {pictures} pictures are there"
+    return f"{log.duration_s:.1f} s, {len(log.segments)} whole segments and {pictures} pictures are there"
 
 
 @contextmanager
