@@ -1,0 +1,89 @@
+"""Where the arm may be during calibration: above everything that lies on the table, and clear of itself."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from r2s2r.contracts.checks import set_number
+from r2s2r.contracts.transforms import pose_inverse
+from r2s2r.control.robot_boxes import RobotBoxes, lowest, overlap
+
+_BODY = ("link_base", "link1", "link2", "link3")
+"""What the wrist must not meet."""
+
+_FOREARM = ("link4", "link5")
+"""What the hand and what is screwed to the flange must not meet."""
+
+_UPRIGHT = ("link_base", "link1", "link2")
+"""Links that stand on the table and do not come near it."""
+
+
+@dataclass(frozen=True)
+class ClearanceCfg:
+    """How far the arm keeps off.
+
+    Raises:
+        ConfigError: a value is out of range.
+    """
+
+    floor: float = 0.22
+    """Lowest height of forearm, wrist and hand over the base's origin [m]: 3 cm over the corner of a board that lies 3 cm
+    too high and 8 degrees askew, 8 cm over the block on the belt."""
+    front: float = 0.88
+    """Farthest reach along the base's x [m]: the head camera stands at 1.0 m, give or take 3 cm."""
+    distance: float = 0.015
+    """Distance kept between hand, wrist and the rest of the arm [m]."""
+
+    def __post_init__(self):
+        set_number(self, "floor", 0.0, 2.0)
+        set_number(self, "front", 0.1, 10.0)
+        set_number(self, "distance", 0.0, 0.2)
+
+
+class Clearance:
+    """Tells whether arm postures are free."""
+
+    def __init__(self, robot: RobotBoxes, cfg: ClearanceCfg | None = None):
+        """Sort the robot's boxes into groups.
+
+        Args:
+            robot: boxes with all that is screwed to the flange, the hand in the posture that it has meanwhile.
+            cfg: distances; None for the defaults.
+        """
+        self.cfg = cfg or ClearanceCfg()
+        self._robot = _with_the_hand_in_one(robot)
+        self._high = ~self._robot.select(_UPRIGHT)
+        body, forearm = self._robot.select(_BODY), self._robot.select(_FOREARM)
+        last = self._robot.joints == len(robot.chain.names) - 1
+        wrist = last | self._robot.select(("link6",))
+        pairs = np.argwhere((wrist[:, None] & body) | (last[:, None] & forearm))
+        self._first, self._second = pairs.T
+
+    def free(self, joint_pos: np.ndarray) -> np.ndarray:
+        """Return which arm postures (..., 7) [rad] are free (...) bool."""
+        poses, half = self._robot.poses(joint_pos), self._robot.half
+        high = lowest(poses, half)[..., self._high].min(axis=-1) >= self.cfg.floor
+        reach = poses[..., 0, 3] + np.sum(np.abs(poses[..., 0, :3]) * half, axis=-1)
+        behind = reach.max(axis=-1) <= self.cfg.front
+        i, k = self._first, self._second
+        grown = half[i] + self.cfg.distance
+        meets = overlap(poses[..., i, :, :], grown, poses[..., k, :, :], half[k]).any(axis=-1)
+        return high & behind & ~meets
+
+    def free_between(self, first: np.ndarray, second: np.ndarray, steps: int = 12) -> np.ndarray:
+        """Return which straight ways in joint space from `first` (..., 7) to `second` (..., 7) are free (...) bool."""
+        share = np.linspace(0.0, 1.0, steps + 1).reshape(-1, *(1,) * np.ndim(first))
+        return self.free(np.asarray(first) + share * (np.asarray(second) - np.asarray(first))).all(axis=0)
+
+
+def _with_the_hand_in_one(robot: RobotBoxes) -> RobotBoxes:
+    """Return the robot with one box around all boxes of the hand, along the flange's axes."""
+    hand = robot.select(("hand_",))
+    frames = pose_inverse(robot.chain.tip) @ robot.frames[hand]
+    reach = np.sum(np.abs(frames[..., :3, :3]) * robot.half[hand][:, None], axis=-1)
+    low, high = (frames[:, :3, 3] - reach).min(axis=0), (frames[:, :3, 3] + reach).max(axis=0)
+    middle = np.eye(4)
+    middle[:3, 3] = 0.5 * (low + high)
+    names = tuple(name for name, inside in zip(robot.names, hand, strict=True) if not inside)
+    rest = RobotBoxes(robot.chain, names, robot.joints[~hand], robot.frames[~hand], robot.half[~hand])
+    return rest.with_box("hand", middle, 0.5 * (high - low))
