@@ -1,0 +1,159 @@
+"""Gauss-Newton fit of joint parameters by simulation."""
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from mujoco.sysid import ParameterDict
+
+from r2s2r.contracts.checks import set_number
+from r2s2r.world.joint_excerpt import JointExcerpt
+from r2s2r.world.joint_problem import Huber, JointProblem
+from r2s2r.world.joint_simulation import JointParameters, JointSimulator
+from r2s2r.world.joint_start import start_values
+
+_DELAY_STEP_S = 0.0025
+"""Grid of delays for the start [s]."""
+
+_AT_BOUND = 1e-6
+"""A value this near to a bound, as a share of the range, was stopped by it."""
+
+_TOLERANCE = 2e-3
+"""Relative step at which a pass stops; Gauss-Newton leaves an error of about its square."""
+
+_WINDOWS, _WINDOW_S = (0.1, 0.5, 0.9), 4.0
+"""Middles (shares of an excerpt) and length of the stretches that the first pass simulates: slow, middle and fast parts
+of a chirp in a third of the time."""
+
+
+@dataclass(frozen=True)
+class JointFitCfg:
+    """How joints are fitted.
+
+    Raises:
+        ConfigError: a value is not allowed.
+    """
+
+    largest_delay_s: float = 0.15
+    """Delays are searched from 0 to this [s]."""
+    still_rad: float = 0.01
+    """A joint whose readings stay within this range did not move [rad]."""
+    outlier: float = 4.0
+    """Residuals beyond this many standard deviations count linearly (Huber)."""
+    max_iterations: int = 12
+    """Iterations of each of the two passes."""
+    settle_s: float = 0.1
+    """Residuals right after an excerpt's start, before drives forgot how it began, do not count [s]."""
+    free_stiffness: bool = False
+    """Whether the drives' position gains are unknown: one factor a joint, the same in all recordings."""
+
+    def __post_init__(self):
+        set_number(self, "largest_delay_s", 0.001, 1.0)
+        set_number(self, "still_rad", 0.0, 1.0)
+        set_number(self, "outlier", 1.0, 100.0)
+        set_number(self, "settle_s", 0.0, 10.0)
+
+
+@dataclass(frozen=True)
+class JointFit:
+    """The optimum and its neighbourhood."""
+
+    parameters: JointParameters
+    """Fitted values; those of joints that did not move are zero."""
+    names: tuple[str, ...]
+    """P fitted numbers, `field.joint` with the joint counted from 1, and `command_delay_s`."""
+    values: np.ndarray
+    """(P,) fitted numbers."""
+    at_bound: np.ndarray
+    """(P,) bool: stopped by a bound."""
+    jacobian: np.ndarray
+    """(M, P) derivative of the weighted residuals."""
+    residuals: np.ndarray
+    """(M,) weighted: over `sigma`, spikes reduced by the square root of their Huber weight."""
+    time_s: np.ndarray
+    """(M,) time of each residual, excerpts one after the other [s]."""
+    joint: np.ndarray
+    """(M,) joint of each residual."""
+    sigma: np.ndarray
+    """(J,) robust standard deviation of the residuals of each joint [rad]."""
+    moved: np.ndarray
+    """(J,) bool: joints that moved."""
+
+
+def fit_joints(
+    spec: mujoco.MjSpec, excerpts: tuple[JointExcerpt, ...], cfg: JointFitCfg | None = None
+) -> tuple[JointFit, JointSimulator]:
+    """Fit armature, friction and bias of each hinge of `spec` and one delay to excerpts, all at once.
+
+    A joint that moved in no excerpt keeps zeros and takes no part. The first pass weighs joints alike, the second by
+    their residuals.
+
+    Returns:
+        The fit, and the simulator for further use.
+    """
+    cfg = cfg or JointFitCfg()
+    simulator = JointSimulator(spec)
+    moved = np.max([np.ptp(part.readings, axis=0) > cfg.still_rad for part in excerpts], axis=0)
+    delays = np.arange(0.0, cfg.largest_delay_s, _DELAY_STEP_S)
+    start = start_values(simulator.model, excerpts, delays, moved)
+    rough = _problem(simulator, _windows(excerpts), cfg, moved)
+    parameters = rough.dictionary(start)
+    # A joint that starts badly must not be taken for one that is noisy: the first pass weighs all joints alike.
+    sigma = np.full(len(moved), _spread(rough.residuals(parameters, np.ones(len(moved)))))
+    parameters, _ = rough.optimise(parameters, sigma, cfg.outlier, _TOLERANCE, cfg.max_iterations)
+    problem = _problem(simulator, excerpts, cfg, moved)
+    residuals = problem.residuals(parameters, np.ones(len(moved)))
+    sigma = np.array([_spread(residuals[problem.joint == j]) for j in range(len(moved))])
+    parameters, jacobian = problem.optimise(parameters, sigma, cfg.outlier, _TOLERANCE, cfg.max_iterations)
+    return _summary(problem, parameters, jacobian, sigma, moved, cfg.outlier), simulator
+
+
+def _problem(
+    simulator: JointSimulator, excerpts: tuple[JointExcerpt, ...], cfg: JointFitCfg, moved: np.ndarray
+) -> JointProblem:
+    return JointProblem(simulator, excerpts, moved, cfg.largest_delay_s, cfg.settle_s, cfg.free_stiffness)
+
+
+def _windows(excerpts: tuple[JointExcerpt, ...]) -> tuple[JointExcerpt, ...]:
+    """Return stretches of each excerpt, the whole one where it is short."""
+    windows = []
+    for part in excerpts:
+        if part.duration_s < 2.0 * len(_WINDOWS) * _WINDOW_S:
+            windows.append(part)
+            continue
+        starts = [share * (part.duration_s - _WINDOW_S) for share in _WINDOWS]
+        windows += [part.window(start, start + _WINDOW_S) for start in starts]
+    return tuple(windows)
+
+
+def _summary(
+    problem: JointProblem,
+    parameters: ParameterDict,
+    jacobian: np.ndarray,
+    sigma: np.ndarray,
+    moved: np.ndarray,
+    outlier: float,
+) -> JointFit:
+    residuals = problem.residuals(parameters, sigma)
+    weights = np.sqrt(Huber(outlier).weights(residuals))
+    values, (low, high) = parameters.as_vector(), parameters.get_bounds()
+    at_bound = (values - low < _AT_BOUND * (high - low)) | (high - values < _AT_BOUND * (high - low))
+    return JointFit(
+        parameters=problem.parameters(parameters),
+        names=tuple(parameters.keys()),
+        values=values,
+        at_bound=at_bound,
+        jacobian=jacobian * weights[:, None],
+        residuals=residuals * weights,
+        time_s=problem.time_s,
+        joint=problem.joint,
+        sigma=sigma,
+        moved=moved,
+    )
+
+
+def _spread(residuals: np.ndarray) -> float:
+    """Return a standard deviation that spikes do not move, at least a nanoradian; one of nothing."""
+    if not len(residuals):
+        return 1.0
+    return max(1.4826 * float(np.median(np.abs(residuals))), 1e-9)

@@ -1,0 +1,114 @@
+"""Many candidates of joint parameters simulated at once against one excerpt of a recording."""
+
+import copy
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from mujoco.rollout import Rollout
+
+from r2s2r.contracts.world import ArmModel
+from r2s2r.world.arm_model import set_drive, set_passive
+from r2s2r.world.joint_excerpt import JointExcerpt
+
+_FULL = mujoco.mjtState.mjSTATE_FULLPHYSICS
+
+
+@dataclass(frozen=True)
+class JointParameters:
+    """What is identified of J joints; units and meaning as in :class:`r2s2r.contracts.world.ArmModel`."""
+
+    armature: np.ndarray
+    """(J,) [kg m2]."""
+    viscous_friction: np.ndarray
+    """(J,) [N m s/rad]."""
+    coulomb_friction: np.ndarray
+    """(J,) [N m]."""
+    encoder_bias: np.ndarray
+    """(J,) [rad]."""
+    command_delay_s: float
+    """[s]."""
+    stiffness_scale: np.ndarray
+    """(J,) true position gain over the one that the recording states; one unless gains are fitted."""
+
+    @classmethod
+    def of(cls, arm: ArmModel) -> "JointParameters":
+        """Return the parameters of an arm."""
+        names = ("armature", "viscous_friction", "coulomb_friction", "encoder_bias")
+        vectors = (np.array(getattr(arm, name)) for name in names)
+        return cls(*vectors, arm.command_delay_s, np.ones(len(arm.armature)))
+
+
+class JointSimulator:
+    """Rolls out a model of J driven hinges (:func:`r2s2r.world.arm_model.driven`) in parallel threads."""
+
+    def __init__(self, spec: mujoco.MjSpec, threads: int | None = None):
+        """Compile `spec`; `threads`: None for one on each core."""
+        self.spec = spec
+        self.model = spec.compile()
+        threads = threads or os.cpu_count() or 1
+        self._data = [mujoco.MjData(self.model) for _ in range(threads)]
+        self._rollout = Rollout(nthread=threads)
+        self._state_size = mujoco.mj_stateSize(self.model, _FULL.value)
+
+    @property
+    def joint_count(self) -> int:
+        """J."""
+        return self.model.nv
+
+    @property
+    def step_s(self) -> float:
+        """Physics step [s]."""
+        return float(self.model.opt.timestep)
+
+    def candidate(self, parameters: JointParameters, excerpt: JointExcerpt) -> mujoco.MjModel:
+        """Return a model with these parameters and the excerpt's gains."""
+        model = copy.copy(self.model)
+        set_drive(model, parameters.stiffness_scale * excerpt.stiffness, excerpt.damping)
+        set_passive(model, parameters.armature, parameters.viscous_friction, parameters.coulomb_friction)
+        return model
+
+    def states(
+        self, models: Sequence[mujoco.MjModel], parameters: Sequence[JointParameters], excerpt: JointExcerpt
+    ) -> np.ndarray:
+        """Return time, positions and speeds (C, S, 1 + 2 J) after each step of C candidates."""
+        step_count = int(np.ceil(excerpt.duration_s / self.step_s)) + 1
+        edges = np.arange(step_count + 1) * self.step_s
+        means: dict[float, np.ndarray] = {}
+        for candidate in parameters:
+            if candidate.command_delay_s not in means:
+                means[candidate.command_delay_s] = excerpt.command.means(edges - candidate.command_delay_s)
+        control = np.stack([means[candidate.command_delay_s] for candidate in parameters])
+        start = np.zeros((len(parameters), self._state_size))
+        count = self.joint_count
+        start[:, 1 : 1 + count] = [excerpt.start_reading - candidate.encoder_bias for candidate in parameters]
+        start[:, 1 + count : 1 + 2 * count] = excerpt.start_speed
+        states, _ = self._rollout.rollout(list(models), self._data, start, control, chunk_size=1)
+        return states[:, :, : 1 + 2 * count]
+
+    def readings(self, parameters: Sequence[JointParameters], excerpt: JointExcerpt) -> np.ndarray:
+        """Return what the encoders of C candidates would have read at the excerpt's stamps (C, T, J) [rad]."""
+        models = [self.candidate(candidate, excerpt) for candidate in parameters]
+        states = self.states(models, parameters, excerpt)
+        bias = np.stack([candidate.encoder_bias for candidate in parameters])
+        return positions_at(states, excerpt.time_s, self.step_s) + bias[:, None, :]
+
+
+def positions_at(states: np.ndarray, time_s: np.ndarray, step_s: float) -> np.ndarray:
+    """Return positions (..., T, J) at `time_s` from states (..., S, 1 + 2 J) after each step, by cubic Hermite pieces.
+
+    State k belongs to time (k + 1) steps.
+    """
+    count = (states.shape[-1] - 1) // 2
+    scaled = time_s / step_s - 1.0
+    index = np.clip(np.floor(scaled).astype(int), 0, states.shape[-2] - 2)
+    x = (scaled - index)[:, None]
+    pos, speed = states[..., 1 : 1 + count], step_s * states[..., 1 + count :]
+    return (
+        (1.0 + 2.0 * x) * (1.0 - x) ** 2 * pos[..., index, :]
+        + x * (1.0 - x) ** 2 * speed[..., index, :]
+        + x**2 * (3.0 - 2.0 * x) * pos[..., index + 1, :]
+        + x**2 * (x - 1.0) * speed[..., index + 1, :]
+    )
