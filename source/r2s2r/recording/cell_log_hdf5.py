@@ -117,13 +117,18 @@ def _fill(file: Any, log: CellLog) -> None:
     _declare(segments, "name", names, h5py.string_dtype("utf-8", MAX_NAME_BYTES), arrays)
     _declare(segments, "start_s", [segment.start_s for segment in log.segments], "<f8", arrays)
     _declare(segments, "end_s", [segment.end_s for segment in log.segments], "<f8", arrays)
-    for name, stream in log.streams.items():
-        kind, group = STREAM_KINDS[name], file.create_group(f"streams/{name}")
+    for name in (name for name in STREAM_KINDS if name in log.streams):
+        kind, stream, group = STREAM_KINDS[name], log.streams[name], file.create_group(f"streams/{name}")
+        if stream.values.shape[1] != kind.width:
+            raise RecordingError(
+                f"stream {name}: values of shape {stream.values.shape}, allowed are {kind.width} columns"
+            )
         for attribute, text in (("names", json.dumps(kind.names)), ("unit", kind.unit), ("stamp", kind.stamp)):
             _set_text(group, attribute, text)
         _declare(group, "time_s", stream.time_s, "<f8", arrays)
         _declare(group, "values", stream.values, "<f8", arrays)
-    pictures = {camera: _declare_pictures(file, camera, log.pictures[camera], arrays) for camera in log.pictures}
+    cameras = [camera for camera in CAMERAS if camera in log.pictures]
+    pictures = {camera: _declare_pictures(file, camera, log.pictures[camera], arrays) for camera in cameras}
     for dataset, content in arrays:
         dataset[...] = content
     for camera, dataset in pictures.items():
@@ -189,7 +194,7 @@ def _read(file: Any, path: Path, present: int) -> tuple[CellLog, list[str]]:
         raise RecordingError(f"attribute 'format' is {_text(file, 'format')!r}, allowed is {FORMAT!r}; no cell log")
     version = file.attrs.get("format_version")
     if version != FORMAT_VERSION:
-        raise RecordingError(f"format_version is {version!r}, allowed is {FORMAT_VERSION}")
+        raise RecordingError(f"format_version is {version}, allowed is {FORMAT_VERSION}")
     for name, allowed in (("clock", CLOCK), ("time_unit", "s")):
         if _text(file, name) != allowed:
             raise RecordingError(f"attribute {name!r} is {_text(file, name)!r}, allowed is {allowed!r}")
