@@ -15,6 +15,9 @@ DEGREES = 180.0 / math.pi
 LIMIT_MARGIN = 0.3
 """How far [rad] readings may lie beyond a joint's limits: more than a lost joint zero (12 deg) shifts them."""
 
+DEGREE_FACTOR = 3.0
+"""How many times a joint's limit a value has that is called degrees; less far beyond, it may be another joint's."""
+
 OUTLIER_SHARE = 0.01
 """Up to this share, values beyond the limits are outliers; above it, the stream means something else."""
 
@@ -56,22 +59,24 @@ def check_limits(name: str, stream: Stream, limits: JointLimits) -> tuple[str, .
     Raises:
         RecordingError: more than OUTLIER_SHARE of a joint's values lie beyond its limits.
     """
+    largest = np.maximum(np.abs(limits.lower), np.abs(limits.upper))
     beyond = np.maximum(limits.lower - stream.values, stream.values - limits.upper)
     outside = beyond > LIMIT_MARGIN
     warnings = []
-    for j in np.flatnonzero(outside.any(axis=0)):
+    # The worst joint first: it says most clearly what is wrong.
+    for j in sorted(np.flatnonzero(outside.any(axis=0)), key=lambda j: -float(beyond[:, j].max() / largest[j])):
         row = int(np.argmax(beyond[:, j]))
+        value = float(stream.values[row, j])
         text = (
-            f"{name}: {limits.names[j]} is {stream.values[row, j]:.4g} rad at index {row} "
-            f"({stream.time_s[row]:.3f} s), its limits are {limits.lower[j]:.4g} to {limits.upper[j]:.4g} rad"
+            f"{name}: {limits.names[j]} is {value:.4g} rad at index {row} ({stream.time_s[row]:.3f} s), its limits are "
+            f"{limits.lower[j]:.4g} to {limits.upper[j]:.4g} rad"
         )
         if outside[:, j].mean() <= OUTLIER_SHARE:
             warnings.append(f"{text}; {int(outside[:, j].sum())} outliers of that kind")
-            continue
-        turned = stream.values[:, j] / DEGREES
-        fits = np.mean((turned < limits.lower[j] - LIMIT_MARGIN) | (turned > limits.upper[j] + LIMIT_MARGIN))
-        hint = "; divided by 57.3 it is inside: looks like degrees, radians are needed"
-        raise RecordingError(text + (hint if fits <= OUTLIER_SHARE else "; wrong joint, order or unit"))
+        elif DEGREE_FACTOR * largest[j] < abs(value) < DEGREES * (largest[j] + LIMIT_MARGIN):
+            raise RecordingError(f"{text}; divided by 57.3 it is inside: looks like degrees, radians are needed")
+        else:
+            raise RecordingError(f"{text}; wrong joint or order")
     return tuple(warnings)
 
 
