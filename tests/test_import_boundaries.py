@@ -136,6 +136,37 @@ def test_a_stage_imports_no_later_one(stage):
     assert guilty == []
 
 
+SEES_THE_TRUTH = ("cell/*.py", "cli/*bench*.py", "cli/*report*.py")
+"""Modules of the core that may look at a virtual cell's hidden world."""
+
+
+def test_nothing_that_is_fitted_or_trained_imports_the_virtual_cell():
+    beside = (CORE / "cell", CORE / "cli")
+    guilty = [
+        f"{file.relative_to(ROOT)}:{line}: {name}"
+        for file in CORE.rglob("*.py")
+        if not any(file.is_relative_to(folder) for folder in beside)
+        for line, name in _imports(file)
+        if f"{name}.".startswith("r2s2r.cell.")
+    ]
+    guilty += [str(file) for file in TASKS.rglob("*.py") if "r2s2r.cell" in file.read_text(encoding="utf-8")]
+    assert guilty == []
+
+
+def test_the_hidden_truth_is_read_only_by_benches_and_reports():
+    allowed = {file for pattern in SEES_THE_TRUTH for file in CORE.glob(pattern)}
+    guilty = [
+        f"{file.relative_to(ROOT)}:{node.lineno}"
+        for package in (CORE, TASKS)
+        for file in package.rglob("*.py")
+        if file not in allowed
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Attribute) and node.attr == "hidden")
+        or (isinstance(node, ast.Constant) and node.value == "hidden")  # getattr(cell, "hidden")
+    ]
+    assert guilty == []
+
+
 def test_every_folder_of_the_core_is_a_known_stage():
     folders = {file.parent.relative_to(CORE).parts[0] for file in CORE.rglob("*.py") if file.parent != CORE}
     assert folders <= set(MAY_IMPORT)

@@ -22,13 +22,12 @@ _LARGE = 4
 """The first four joints of the arm carry large motors, the others small ones."""
 
 DRIVE_STIFFNESS = (2800.0, 4200.0, 3400.0, 3800.0, 500.0, 800.0, 400.0)
-"""Position gains of the arm's controller [N m/rad], as its maker publishes them, the same in every cell. Ours: with
-READY_INERTIA and the armatures drawn here, joints have natural frequencies of 9 to 15 Hz (joints 5 and 7 with the
-smallest armature up to 21 Hz)."""
+"""Position gains of the arm's controller [N m/rad], as its maker publishes them, the same in every cell. Ours, for
+READY_INERTIA: with any armature and friction drawn here a joint follows to 6 to 12 Hz (-3 dB; a test computes it)."""
 
 DRIVE_DAMPING = (70.0, 109.0, 87.0, 99.0, 10.0, 17.0, 8.0)
-"""Velocity gains of the arm's controller [N m s/rad]: together with the friction in the middle of its range a damping
-ratio of 0.85 at the armature in the middle of its range."""
+"""Velocity gains of the arm's controller [N m s/rad]: with armature and friction in the middle of their ranges a damping
+ratio of 0.85."""
 
 ARMATURE = ((0.05, 0.35), (0.02, 0.12))
 """Range of rotor inertias at the joint [kg m2], large and small motors."""

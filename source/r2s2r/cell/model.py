@@ -39,7 +39,7 @@ TABLE_SIZE, TABLE_POS = (1.4, 2.4, 0.04), (0.25, 0.0, -0.02)
 BIN_WALL = 0.01
 """Thickness of floor and walls of a bin [m]."""
 
-SHARP_SOLREF, SHARP_SOLIMP = (0.004, 1.0), (0.99, 0.99, 0.001, 0.5, 2.0)
+SHARP_SOLREF, SHARP_SOLIMP = (0.004, 1.0), (0.999, 0.999, 0.001, 0.5, 2.0)
 """Dry friction as sharp as the step allows. With MuJoCo's defaults a joint under load creeps by 1 mrad/s and friction
 grows with speed up to 0.05 rad/s; real seals and gears stick."""
 

@@ -22,6 +22,9 @@ ENCODER_RATE_HZ = {"arm_joint_pos": 200.0, "hand_joint_pos": 100.0}
 PICTURE_RATE_HZ = 30.0
 """Pictures a second of either camera; they do not wait for each other."""
 
+SPIN_UP_S = 0.05
+"""After this time the first picture is exposed [s]: before the cell began there was nothing to see."""
+
 LARGEST_WAIT_S = 0.05
 """Waiting is cut into pieces of this length [s], shorter than the memory of the motion."""
 
@@ -246,7 +249,8 @@ class _Shutter:
         cfg = SourceCfg(
             PICTURE_RATE_HZ, hidden.stamp_delay_s[camera], timing.picture_jitter_s, timing.picture_drop_share
         )
-        self._source = SteadySource(cfg, hidden.clock_start_s, stream(hidden.seed, f"{camera}.clock"))
+        begin_s = hidden.clock_start_s + SPIN_UP_S
+        self._source = SteadySource(cfg, begin_s, stream(hidden.seed, f"{camera}.clock"))
         self._next = self._source.next()
 
     def next_after(self, now_s: float) -> Sample:
