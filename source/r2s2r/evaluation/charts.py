@@ -60,20 +60,20 @@ _PHASE_TINTS = {
 """Phases in which the hand moves are blue, the others grey, neighbours never alike."""
 
 
-def _styled[**P, R](make: Callable[P, R]) -> Callable[P, R]:
+def styled[**P, R](make: Callable[P, R]) -> Callable[P, R]:
     """Run `make` with this module's style and leave the caller's as it was."""
 
     @wraps(make)
-    def styled(*args: P.args, **kwargs: P.kwargs) -> R:
+    def in_style(*args: P.args, **kwargs: P.kwargs) -> R:
         with matplotlib.rc_context():
             matplotlib.rcdefaults()
             matplotlib.rcParams.update(_STYLE)
             return make(*args, **kwargs)
 
-    return styled
+    return in_style
 
 
-@_styled
+@styled
 def svg(figure: Figure) -> str:
     """Return a chart as SVG text without outside fonts, date or random identifiers."""
     text = StringIO()
@@ -81,7 +81,7 @@ def svg(figure: Figure) -> str:
     return text.getvalue()
 
 
-@_styled
+@styled
 def png(figure: Figure, dpi: float = 144.0) -> bytes:
     """Return a chart as the bytes of a PNG picture."""
     picture = BytesIO()
@@ -89,7 +89,7 @@ def png(figure: Figure, dpi: float = 144.0) -> bytes:
     return picture.getvalue()
 
 
-@_styled
+@styled
 def outcome_bars(failures: Mapping[str, int], successes: int) -> Figure:
     """Return how many attempts ended each way: successes first, then the failures, most frequent first.
 
@@ -118,7 +118,7 @@ def outcome_bars(failures: Mapping[str, int], successes: int) -> Figure:
     return figure
 
 
-@_styled
+@styled
 def rate_by_group(groups: Mapping[str, tuple[int, int]]) -> Figure:
     """Return the success rate of each group as a dot on its 95 % Wilson interval, with the counts beside it.
 
@@ -148,7 +148,7 @@ def rate_by_group(groups: Mapping[str, tuple[int, int]]) -> Figure:
     return figure
 
 
-@_styled
+@styled
 def traces(demonstration: Demonstration) -> Figure:
     """Return a demonstration over time: speed of the wrist beside the belt's, and how far the hand is closed."""
     time_s = np.arange(len(demonstration)) / demonstration.rate_hz
