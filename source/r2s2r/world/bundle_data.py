@@ -1,0 +1,156 @@
+"""What the bundle adjusts to: tag corners in pictures, and where the arm was."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from r2s2r.contracts.cell import CAMERAS
+from r2s2r.contracts.errors import ConfigError, GroundingError
+from r2s2r.contracts.targets import CalibrationTargets
+from r2s2r.world.joint_track import JointTrack
+
+GROUPS = ("board", "table", "belt", "flange")
+"""Tag groups whose poses are adjusted; the item on the belt is followed afterwards."""
+
+BLOCK_S = 1.0
+"""Pictures within this time [s] share errors: the same stop of the arm, the same stretch of a motion."""
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """One tag in one picture.
+
+    Raises:
+        ConfigError: the camera is unknown or the corners are not (4, 2) finite numbers.
+    """
+
+    camera: str
+    """One of CAMERAS."""
+    frame: int
+    """Number of the picture within its camera's."""
+    time_s: float
+    """Stamp of the picture [s]."""
+    tag_id: int
+    """Which tag."""
+    corners: np.ndarray
+    """(4, 2) raw pixels, in the order of :data:`r2s2r.contracts.targets.CORNER_SIGNS`."""
+
+    def __post_init__(self):
+        if self.camera not in CAMERAS:
+            raise ConfigError(f"Sighting.camera: received {self.camera!r}, allowed are {', '.join(CAMERAS)}")
+        if np.shape(self.corners) != (4, 2) or not np.isfinite(self.corners).all():
+            raise ConfigError(
+                f"Sighting.corners: tag {self.tag_id} in {self.camera} picture {self.frame} has shape "
+                f"{np.shape(self.corners)} or numbers that are not finite; allowed are (4, 2) pixels"
+            )
+
+
+@dataclass(frozen=True)
+class BundleData:
+    """N corners in flat arrays. An exposure is an instant whose arm pose is needed: one for each still picture, one for
+    each corner of a picture that was taken in motion, since rows are exposed one after the other."""
+
+    camera: np.ndarray
+    """(N,) index into CAMERAS."""
+    frame: np.ndarray
+    """(N,) number of the picture within its camera's."""
+    stamp_s: np.ndarray
+    """(N,) stamp of the picture [s]."""
+    tag_id: np.ndarray
+    """(N,) which tag."""
+    group: np.ndarray
+    """(N,) index into GROUPS."""
+    points: np.ndarray
+    """(N, 3) corner in its group's frame [m]."""
+    pixels: np.ndarray
+    """(N, 2) raw pixels."""
+    exposure: np.ndarray
+    """(N,) index of the exposure: below len(rest_pos) a still one, above it one of the moving ones."""
+    rest_pos: np.ndarray
+    """(S, 7) joint readings of still exposures [rad]."""
+    moving: np.ndarray
+    """(M,) index of the corner that each moving exposure belongs to."""
+    track: JointTrack
+    """Joint readings of moving exposures."""
+
+    @property
+    def still(self) -> np.ndarray:
+        """(N,) bool: the arm rested."""
+        return self.exposure < len(self.rest_pos)
+
+    @property
+    def blocks(self) -> np.ndarray:
+        """(N,) labels of stretches of time whose errors may be alike."""
+        order = np.argsort(self.stamp_s, kind="stable")
+        labels, label, start = np.zeros(len(order), dtype=int), 0, -np.inf
+        for i in order:
+            if self.stamp_s[i] - start > BLOCK_S:
+                label, start = label + 1, self.stamp_s[i]
+            labels[i] = label
+        return labels
+
+    def chosen(self, mask: np.ndarray) -> "BundleData":
+        """Return the corners of a mask (N,); still exposures keep their numbers."""
+        moving = np.flatnonzero(mask & ~self.still)
+        exposure = self.exposure.copy()
+        exposure[moving] = len(self.rest_pos) + np.arange(len(moving))
+        place = np.cumsum(mask) - 1
+        return BundleData(
+            **{name: getattr(self, name)[mask] for name in _PER_CORNER},
+            exposure=exposure[mask],
+            rest_pos=self.rest_pos,
+            moving=place[moving],
+            track=self.track,
+        )
+
+
+_PER_CORNER = ("camera", "frame", "stamp_s", "tag_id", "group", "points", "pixels")
+
+
+def bundle_data(sightings: Sequence[Sighting], targets: CalibrationTargets, track: JointTrack) -> BundleData:
+    """Return the corners of GROUPS' tags in flat arrays; pictures outside the joint readings are left out.
+
+    Raises:
+        GroundingError: nothing is left, or corners run clockwise (a mirrored picture or another corner order).
+    """
+    groups = {tag_id: k for k, name in enumerate(GROUPS) for tag_id in getattr(targets, name).ids}
+    used = [s for s in sightings if s.tag_id in groups and track.covers(s.time_s)]
+    if not used:
+        raise GroundingError(
+            f"cameras: none of {len(sightings)} tag sightings shows {', '.join(GROUPS)} while joints were read"
+        )
+    _check_orientation(used)
+    rest = {time_s: track.rest(time_s) for time_s in sorted({s.time_s for s in used})}
+    numbers = {time_s: k for k, time_s in enumerate(t for t, pos in rest.items() if pos is not None)}
+    group = np.repeat([groups[s.tag_id] for s in used], 4)
+    stamp_s = np.repeat([s.time_s for s in used], 4)
+    exposure = np.repeat([numbers.get(s.time_s, -1) for s in used], 4)
+    moving = np.flatnonzero(exposure < 0)
+    exposure[moving] = len(numbers) + np.arange(len(moving))
+    return BundleData(
+        camera=np.repeat([CAMERAS.index(s.camera) for s in used], 4),
+        frame=np.repeat([s.frame for s in used], 4),
+        stamp_s=stamp_s,
+        tag_id=np.repeat([s.tag_id for s in used], 4),
+        group=group,
+        points=np.concatenate([getattr(targets, GROUPS[groups[s.tag_id]]).corners(s.tag_id) for s in used]),
+        pixels=np.concatenate([np.asarray(s.corners, dtype=float) for s in used]),
+        exposure=exposure,
+        rest_pos=np.array([pos for pos in rest.values() if pos is not None]).reshape(-1, 7),
+        moving=moving,
+        track=track,
+    )
+
+
+def _check_orientation(sightings: Sequence[Sighting]) -> None:
+    """Refuse corners that run clockwise as seen: counter-clockwise in the world is a negative area with y downwards."""
+    corners = np.array([s.corners for s in sightings], dtype=float)
+    following = np.roll(corners, -1, axis=1)
+    area = 0.5 * np.sum(corners[..., 0] * following[..., 1] - corners[..., 1] * following[..., 0], axis=1)
+    wrong = int(np.sum(area > 0.0))
+    if wrong > 0.5 * len(area):
+        raise GroundingError(
+            f"cameras: the corners of {wrong} of {len(area)} tags run clockwise; allowed is counter-clockwise from the "
+            "lower left: the pictures are mirrored, or the corners come in another order"
+        )
