@@ -427,6 +427,19 @@ def test_a_file_of_another_program_is_read(path, log):
     assert found.segments == log.segments
 
 
+def test_the_specification_s_example_writes_a_log(log, tmp_path):
+    text = (Path(__file__).parents[2] / "docs" / "recording-format.md").read_text(encoding="utf-8")
+    example = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    assert example is not None
+    arm, wrist, path = log.streams["arm_joint_pos"], log.pictures["wrist"], tmp_path / "log.h5"
+    given = {"stamps": arm.time_s, "readings": arm.values, "picture_stamps": wrist.time_s, "pngs": wrist.png}
+    exec(example[1], {**given, "path": path, "cell_info": json.loads(info_to_json(log.info))})
+    found = read_cell_log(path)
+    assert np.array_equal(found.streams["arm_joint_pos"].values, arm.values) and found.info == log.info
+    assert list(found.pictures["wrist"].png) == list(wrist.png)
+    assert found.segments == (Segment("viewpoint", 0.0, 12.5),)
+
+
 def test_inspect_tells_what_a_log_holds(path, tmp_path, capsys):
     summary = tmp_path / "summary.json"
     assert main(["inspect", str(path), "--json", str(summary)]) == 0

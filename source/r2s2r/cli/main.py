@@ -40,10 +40,11 @@ VERBS = {
     "demo": VerbEntry("r2s2r.cli.demo:Demo", "the whole loop, small, with an HTML report", "r2s2r[sim]"),
     "data": VerbEntry("r2s2r.cli.data:Data", "the real recordings: source, licence, checksum, place", "r2s2r"),
     "retarget": VerbEntry("r2s2r.cli.retarget:Retarget", "a human recording -> robot motion and a clip", "r2s2r[sim]"),
+    "record": VerbEntry("r2s2r.cli.record:Record", "drive a cell through its calibration", "r2s2r[sim,ground]"),
     "validate": VerbEntry(
         "r2s2r.cli.validate:Validate", "check a data set against the schema and the trainer", "r2s2r"
     ),
-    "inspect": VerbEntry("r2s2r.cli.inspect:Inspect", "what a data set holds", "r2s2r"),
+    "inspect": VerbEntry("r2s2r.cli.inspect:Inspect", "what a data set or a cell log holds", "r2s2r"),
     "bench": VerbEntry("r2s2r.cli.bench:Bench", "paired benchmarks, each printing its ratio", "r2s2r[sim]"),
 }
 """Every verb by its name on the command line."""
