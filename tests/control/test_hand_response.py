@@ -1,6 +1,7 @@
 """The hand's response on the device: against a reference in NumPy, closed forms and its own snapshots."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ def hand(delay_s=0.0, deadband=0.0, lag_s=0.0) -> HandResponse:
 
 
 def drawn(rng: np.random.Generator) -> HandResponse:
-    return hand(rng.uniform(0.0, 0.08, J), rng.uniform(0.0, 0.03, J), rng.uniform(0.0, 0.1, J))
+    return hand(rng.uniform(0.0, 0.08, J), rng.uniform(0.0, 0.03, J), rng.uniform(0.001, 0.1, J))
 
 
 def rested(response: HandResponse, num_envs: int, device: str = "cpu", joint_pos: float = 0.0) -> BatchHandResponse:
@@ -41,28 +42,32 @@ def run(response: BatchHandResponse, signal: np.ndarray) -> np.ndarray:
 
 
 def reference(response: HandResponse, signal: np.ndarray) -> np.ndarray:
-    """Return the same in double precision from rest at zero: the held command's means, play, mean of the lag."""
+    """Return the same in double precision from rest at zero, target by target: each arrives within a step."""
     delay, deadband, lag = (np.array(x) for x in (response.delay_s, response.deadband, response.lag_s))
-    steps = np.concatenate([np.zeros((20, *signal.shape[1:])), signal])
-    accepted, lagged, result = np.zeros(signal.shape[1:]), np.zeros(signal.shape[1:]), []
-    for t in range(20, len(steps)):
-        whole = np.floor(delay / STEP).astype(int)
-        share = delay / STEP - whole
-        near, far = (np.stack([steps[t - whole[j] - k, :, j] for j in range(J)], -1) for k in (0, 1))
-        late = (1.0 - share) * near + share * far
-        accepted = np.clip(accepted, late - deadband, late + deadband)
-        times = np.linspace(0.0, STEP, 201)[:, None, None]
-        with np.errstate(divide="ignore"):
-            path = accepted + (lagged - accepted) * np.where(lag > 0.0, np.exp(-times / np.maximum(lag, 1e-12)), 0.0)
-        result.append(np.where(lag > 0.0, np.trapezoid(path, times, axis=0) / STEP, accepted))
-        lagged = path[-1]
-    return np.array(result)
+    result = np.zeros_like(signal, dtype=float)
+    for j in range(J):
+        accepted, lagged = np.zeros(signal.shape[1]), np.zeros(signal.shape[1])
+        arrivals = STEP * np.arange(len(signal)) + delay[j]
+        for t in range(len(signal)):
+            cuts = [
+                t * STEP,
+                *arrivals[(arrivals > t * STEP + 1e-9) & (arrivals < (t + 1) * STEP - 1e-9)],
+                (t + 1) * STEP,
+            ]
+            for start, end in itertools.pairwise(cuts):
+                arrived = np.flatnonzero(arrivals <= start + 1e-9)
+                target = signal[arrived[-1], :, j] if len(arrived) else np.zeros(signal.shape[1])
+                accepted = np.clip(accepted, target - deadband[j], target + deadband[j])
+                path = accepted + (lagged - accepted) * np.exp(-np.linspace(0.0, end - start, 201)[:, None] / lag[j])
+                result[t, :, j] += np.trapezoid(path, dx=(end - start) / 200.0, axis=0) / STEP
+                lagged = path[-1]
+    return result
 
 
 def test_agrees_with_the_reference(rng, device):
     response = drawn(rng)
-    signal = np.cumsum(rng.normal(0.0, 0.02, (200, 3, J)), axis=0)
-    # Trapezia of 1/200 step: h^2 / 12 lag^2 / 200^2 of the distance, 3e-6 at the shortest lag here; single precision.
+    signal = np.cumsum(rng.normal(0.0, 0.02, (100, 3, J)), axis=0)
+    # Trapezia of h / 200: (h / 200 lag)^2 / 12 of a distance of 0.2, 2e-6 at a lag of 1 ms; single precision.
     np.testing.assert_allclose(run(rested(response, 3, device), signal), reference(response, signal), atol=3e-6)
 
 
@@ -135,6 +140,19 @@ def test_reset_touches_only_its_environments(rng, device):
     np.testing.assert_array_equal(answer[:, 2], fresh[:, 0])
 
 
+def test_the_step_makes_no_difference(rng):
+    """A command at 30 Hz gives the same mean over a policy step at 30, 120 and 480 physics steps a second."""
+    response, signal = drawn(rng), np.cumsum(rng.normal(0.0, 0.05, (60, 1, J)), axis=0)
+    means = []
+    for substeps in (1, 4, 16):
+        answer = BatchHandResponse(response, 1.0 / (30.0 * substeps), 1)
+        answer.reset(wp.zeros(answer.shape, dtype=wp.float32))
+        out = run(answer, signal.repeat(substeps, axis=0))
+        means.append(out.reshape(60, substeps, J).mean(axis=1))
+    np.testing.assert_allclose(means[1], means[0], atol=2e-6)
+    np.testing.assert_allclose(means[2], means[0], atol=2e-6)
+
+
 def test_shares_of_a_lag():
     kept, mean = lag_shares(np.array([0.0, 1e-12, 1e-3, 0.05, 10.0]), 0.01)
     times = np.linspace(0.0, 0.01, 100001)
@@ -143,6 +161,7 @@ def test_shares_of_a_lag():
         assert mean[i] == pytest.approx(np.trapezoid(np.exp(-times / lag), times) / 0.01, rel=1e-8)
     np.testing.assert_allclose([kept[:2], mean[:2]], 0.0, atol=1e-8)
     assert kept[0] == mean[0] == 0.0
+    np.testing.assert_array_equal(lag_shares(np.array([0.05]), 0.0), 1.0)
 
 
 def test_wrong_shapes_are_refused():

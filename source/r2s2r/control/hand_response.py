@@ -12,8 +12,8 @@ class BatchHandResponse:
     """Turns joint targets into what the drives follow, one call a physics step, all on the device.
 
     For each joint: the target arrives after `delay_s`; the accepted target trails it by at most `deadband` (play);
-    what the drive follows approaches the accepted target with time constant `lag_s`. The lag is discretised exactly,
-    and a step gives its mean over the step, which is the impulse that a stiff drive feels.
+    what the drive follows approaches the accepted target with time constant `lag_s`. A target holds over its step.
+    That is solved exactly, whatever the step, and each step gives its mean: the impulse that the drive feels.
     """
 
     def __init__(self, hand: HandResponse, step_s: float, num_envs: int, device: str = "cpu"):
@@ -32,11 +32,14 @@ class BatchHandResponse:
         self.device, self.shape = device, self._ring.shape
         self.identity = not np.any([hand.delay_s, hand.deadband, hand.lag_s])
         """Whether targets pass as they are; :meth:`step` then copies."""
-        kept, mean_kept = lag_shares(np.array(hand.lag_s), step_s)
+        share = self._ring.share.numpy().astype(float)
+        parts_s = step_s * np.stack([share, 1.0 - share], axis=-1)
+        kept, mean_kept = lag_shares(np.array(hand.lag_s)[:, None], parts_s)
         self._inputs = [
             self._ring.whole,
             self._ring.share,
-            *(wp.array(values, dtype=wp.float32, device=device) for values in (hand.deadband, kept, mean_kept)),
+            wp.array(hand.deadband, dtype=wp.float32, device=device),
+            *(wp.array(pairs, dtype=wp.vec2, device=device) for pairs in (kept, mean_kept)),
         ]
         self._accepted = wp.zeros(self.shape, dtype=wp.float32, device=device)
         self._lagged = wp.zeros(self.shape, dtype=wp.float32, device=device)
@@ -102,12 +105,12 @@ class BatchHandResponse:
         }
 
 
-def lag_shares(lag_s: np.ndarray, step_s: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return which share of its distance a first-order lag keeps after a step, and which in the step's mean (...).
+def lag_shares(lag_s: np.ndarray, duration_s: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+    """Return which share of its distance a first-order lag keeps after a time, and which in the time's mean (...).
 
-    exp(-h / lag) and its mean over the step, (1 - exp(-h / lag)) lag / h; both 0 for no lag.
+    exp(-t / lag) and (1 - exp(-t / lag)) lag / t; both 0 for no lag.
     """
-    lag = np.asarray(lag_s, dtype=float)
-    steps = step_s / np.maximum(lag, 1e-9 * step_s)
-    kept = np.where(lag > 0.0, np.exp(-steps), 0.0)
-    return kept, np.where(lag > 0.0, -np.expm1(-steps) / steps, 0.0)
+    lag, duration = np.broadcast_arrays(np.asarray(lag_s, dtype=float), np.asarray(duration_s, dtype=float))
+    lags = np.divide(duration, lag, out=np.full(lag.shape, np.inf), where=lag > 0.0)
+    mean = np.divide(-np.expm1(-lags), lags, out=np.ones(lag.shape), where=lags > 0.0)
+    return np.exp(-lags), mean

@@ -6,32 +6,34 @@ wp.set_module_options({"enable_backward": False})
 
 
 @wp.func
-def delayed(
+def take_in(
     target: wp.float32,
-    whole: wp.int32,
-    share: wp.float32,
     head: wp.array2d(dtype=wp.int32),
     ring: wp.array3d(dtype=wp.float32),
     env: wp.int32,
     joint: wp.int32,
 ):
-    """Put `target` into the ring and return what went in `whole + share` steps before.
-
-    A command that holds over each step and arrives `whole + share` steps late has, over one step, this mean.
-    """
+    """Put `target` into the ring as the newest."""
     now = head[env, joint] + 1
     if now == ring.shape[0]:
         now = 0
     ring[now, env, joint] = target
     head[env, joint] = now
-    near = now - whole
-    if near < 0:
-        near += ring.shape[0]
-    far = near - 1
-    if far < 0:
-        far += ring.shape[0]
-    value = ring[near, env, joint]
-    return value + share * (ring[far, env, joint] - value)
+
+
+@wp.func
+def before(
+    steps: wp.int32,
+    head: wp.array2d(dtype=wp.int32),
+    ring: wp.array3d(dtype=wp.float32),
+    env: wp.int32,
+    joint: wp.int32,
+):
+    """Return the target that was taken in `steps` steps before the newest."""
+    place = head[env, joint] - steps
+    if place < 0:
+        place += ring.shape[0]
+    return ring[place, env, joint]
 
 
 @wp.kernel(enable_backward=False)
@@ -44,9 +46,11 @@ def delay(
     ring: wp.array3d(dtype=wp.float32),
     late: wp.array2d(dtype=wp.float32),
 ):
-    """Take this step's target in and give the one that arrives in it."""
+    """Take this step's target in and give the mean over the step of what arrives `whole + share` steps late."""
     env, joint = wp.tid()
-    late[env, joint] = delayed(target[env, joint], whole[joint], share[joint], head, ring, env, joint)
+    take_in(target[env, joint], head, ring, env, joint)
+    value = before(whole[joint], head, ring, env, joint)
+    late[env, joint] = value + share[joint] * (before(whole[joint] + 1, head, ring, env, joint) - value)
 
 
 @wp.kernel(enable_backward=False)
@@ -55,8 +59,8 @@ def respond(
     whole: wp.array(dtype=wp.int32),
     share: wp.array(dtype=wp.float32),
     deadband: wp.array(dtype=wp.float32),
-    kept: wp.array(dtype=wp.float32),
-    mean_kept: wp.array(dtype=wp.float32),
+    kept: wp.array(dtype=wp.vec2),
+    mean_kept: wp.array(dtype=wp.vec2),
     # outputs
     head: wp.array2d(dtype=wp.int32),
     ring: wp.array3d(dtype=wp.float32),
@@ -64,14 +68,23 @@ def respond(
     lagged: wp.array2d(dtype=wp.float32),
     response: wp.array2d(dtype=wp.float32),
 ):
-    """Dead time, play and first-order lag of one step; the response is the lag's mean over the step."""
+    """Dead time, play and first-order lag of one step; the response is the lag's mean over the step.
+
+    The new target arrives after `share` of the step: the lag runs on towards the old one until then. `kept` and
+    `mean_kept` are what it keeps of its distance after each of the two parts, and in their means.
+    """
     env, joint = wp.tid()
-    late = delayed(target[env, joint], whole[joint], share[joint], head, ring, env, joint)
-    trailing = wp.clamp(accepted[env, joint], late - deadband[joint], late + deadband[joint])
-    away = lagged[env, joint] - trailing
-    accepted[env, joint] = trailing
-    lagged[env, joint] = trailing + kept[joint] * away
-    response[env, joint] = trailing + mean_kept[joint] * away
+    take_in(target[env, joint], head, ring, env, joint)
+    new = before(whole[joint], head, ring, env, joint)
+    old_accepted = accepted[env, joint]
+    new_accepted = wp.clamp(old_accepted, new - deadband[joint], new + deadband[joint])
+    away = lagged[env, joint] - old_accepted
+    first = old_accepted + mean_kept[joint][0] * away
+    away = old_accepted + kept[joint][0] * away - new_accepted
+    second = new_accepted + mean_kept[joint][1] * away
+    accepted[env, joint] = new_accepted
+    lagged[env, joint] = new_accepted + kept[joint][1] * away
+    response[env, joint] = second + share[joint] * (first - second)
 
 
 @wp.kernel(enable_backward=False)
