@@ -13,8 +13,8 @@ from r2s2r.contracts.checks import set_number, set_unit_quat, set_vector
 from r2s2r.contracts.errors import ConfigError
 from r2s2r.contracts.joints import ARM_JOINTS, HAND_JOINTS
 from r2s2r.contracts.projection import usable_angle
-from r2s2r.contracts.targets import BOARD_POS_B, BOARD_QUAT_B
-from r2s2r.contracts.transforms import quat_exp, quat_multiply
+from r2s2r.contracts.targets import BOARD_POS_B, BOARD_QUAT_B, default_targets
+from r2s2r.contracts.transforms import pose_apply, pose_inverse, quat_exp, quat_multiply
 from r2s2r.contracts.world import ArmModel, CellPoses, HandResponse, World, WristCameras
 
 _J, _H = len(ARM_JOINTS), len(HAND_JOINTS)
@@ -26,8 +26,8 @@ DRIVE_STIFFNESS = (2800.0, 4200.0, 3400.0, 3800.0, 500.0, 800.0, 400.0)
 READY_INERTIA: with any armature and friction drawn here a joint follows to 6 to 12 Hz (-3 dB; a test computes it)."""
 
 DRIVE_DAMPING = (70.0, 109.0, 87.0, 99.0, 10.0, 17.0, 8.0)
-"""Velocity gains of the arm's controller [N m s/rad]: with armature and friction in the middle of their ranges a damping
-ratio of 0.85."""
+"""Velocity gains of the arm's controller [N m s/rad]: with armature and friction in the middle of their ranges the
+damping ratio is 0.85."""
 
 ARMATURE = ((0.05, 0.35), (0.02, 0.12))
 """Range of rotor inertias at the joint [kg m2], large and small motors."""
@@ -58,6 +58,9 @@ LENS_TERMS = (0.03, 0.01, 0.003, 0.001)
 
 SMALLEST_SLOPE = 0.4
 """Least growth of the wrist lens's radius with the angle, in focal lengths a radian, as far as the picture reaches."""
+
+BOARD_GAP = 0.008
+"""Least height of the board's lowest corner above the belt [m]: the thickness of the plate and of what props it up."""
 
 STAMP_DELAY_S = (0.02, 0.06)
 """Range of the time from exposure to stamp of a camera [s]."""
@@ -124,7 +127,7 @@ class HiddenWorld:
         provenance = {"source": "HiddenWorld.draw", "seed": seed}
         wrist, poses = _wrist_cameras(seed, nominal.wrist_cameras), _poses(seed, nominal.poses)
         arm, hand = _arm(seed), _hand(seed, nominal.hand)
-        board_pos_b, board_quat_b = moved(stream(seed, "board"), BOARD_POS_B, BOARD_QUAT_B, 0.03, math.radians(8.0))
+        board_pos_b, board_quat_b = _board(seed, poses)
         cube_pos, cube_quat = moved(
             stream(seed, "flange_cube"), (-0.12, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0), 0.01, math.radians(5.0)
         )
@@ -254,6 +257,17 @@ def _belt(seed: int, nominal: CellPoses) -> tuple[tuple[float, ...], tuple[float
     turn = np.radians([tilt * math.cos(heading), tilt * math.sin(heading), yaw])
     quat = quat_multiply(np.array(nominal.belt_quat_b), quat_exp(turn))
     return tuple(pos.tolist()), tuple(quat.tolist())
+
+
+def _board(seed: int, poses: CellPoses) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Within 3 cm and 8 degrees of where it is expected, and higher where a corner would lie in the belt."""
+    pos, quat = moved(stream(seed, "board"), BOARD_POS_B, BOARD_QUAT_B, 0.03, math.radians(8.0))
+    board = default_targets().board
+    corners = np.concatenate([board.corners(tag_id) for tag_id in board.ids])
+    margin = corners + 0.5 * board.tag_size * np.sign(corners)  # the plate reaches farther than its tags
+    T_belt_base = pose_inverse(matrix(poses.belt_pos_b, poses.belt_quat_b))
+    lowest = pose_apply(T_belt_base @ matrix(pos, quat), margin)[:, 2].min()
+    return (pos[0], pos[1], pos[2] + max(0.0, BOARD_GAP - float(lowest))), quat
 
 
 def _head_lens(seed: int, nominal: PinholeCamera) -> PinholeCamera:
