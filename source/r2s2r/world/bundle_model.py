@@ -114,8 +114,8 @@ class _View:
             jacobian[chosen, :, BLOCKS[name]] = both[chosen]
 
     def _add_arm(self, jacobian: np.ndarray, to_base: np.ndarray, twists: np.ndarray, joint_vel: np.ndarray) -> None:
-        """A twist (v, w) of the flange about the base's origin moves what rides on it by v + w x p. For a camera that rides,
-        all that stands still moves the other way."""
+        """A twist (v, w) of the flange about the base's origin moves what rides on it by v + w x p. For a camera that
+        rides, all that stands still moves the other way."""
         exposure = self.data.exposure[self.rows]
         sign = np.where(self.on_flange, 0.0, -1.0) if self.camera == WRIST else np.where(self.on_flange, 1.0, 0.0)
         to_twist = sign[:, None, None] * np.concatenate([to_base, -to_base @ skew_matrix(self.in_base)], axis=2)

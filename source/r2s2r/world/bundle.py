@@ -1,0 +1,175 @@
+"""Adjusts lenses, poses, joints and clocks together until all tag corners fit."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from r2s2r.contracts.cell import CAMERAS
+from r2s2r.contracts.checks import set_number
+from r2s2r.contracts.errors import GroundingError
+from r2s2r.control.kinematics import SerialChain
+from r2s2r.world.bundle_data import GROUPS, BundleData
+from r2s2r.world.bundle_model import BundleModel
+from r2s2r.world.bundle_solver import Prior, Solved, solve
+from r2s2r.world.bundle_state import BLOCKS, STEP_SIZE, BundleState
+from r2s2r.world.uncertainty import Covariance, sandwich
+
+HELD_OUT_EVERY = 5
+"""Of every five still pictures of a camera, one is kept from the first fit and judges it."""
+
+
+@dataclass(frozen=True)
+class BundleCfg:
+    """How the adjustment treats corners.
+
+    Raises:
+        ConfigError: a value is not allowed.
+    """
+
+    first_sigma_px: float = 0.5
+    """Standard deviation of a corner at the start; then it is estimated for each camera."""
+    least_sigma_px: float = 0.03
+    """Corners are never taken to be better than this."""
+    outlier_sigmas: float = 8.0
+    """A tag with a corner further off than this many standard deviations..."""
+    outlier_px: float = 0.5
+    """...plus this much [px] is left out and counted."""
+    most_outliers: float = 0.4
+    """Fraction of tags left out above which the fit is refused."""
+
+    def __post_init__(self):
+        for name in ("first_sigma_px", "least_sigma_px", "outlier_sigmas", "outlier_px"):
+            set_number(self, name, 1e-4, 1e3)
+        set_number(self, "most_outliers", 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """The adjusted cell."""
+
+    state: BundleState
+    """The best values, from all pictures."""
+    covariance: Covariance
+    """Of the free unknowns, in the order of the step."""
+    free: np.ndarray
+    """(STEP_SIZE,) bool, which unknowns were adjusted."""
+    data: BundleData
+    """Corners that were used."""
+    residuals: np.ndarray
+    """(N, 2) predicted minus measured [px]."""
+    jacobian: np.ndarray
+    """(N, 2, STEP_SIZE) there."""
+    points_c: np.ndarray
+    """(N, 3) corners in their camera's frame [m]."""
+    sigma: np.ndarray
+    """(2,) standard deviation of a corner's coordinate for each of CAMERAS [px]."""
+    held_out_rms_px: np.ndarray
+    """(2,) RMS of coordinates in pictures that the first fit did not see, for each of CAMERAS; NaN without any."""
+    left_out: dict[str, int] = field(default_factory=dict)
+    """Tags left out as gross errors, by camera."""
+
+    def half_width(self, directions: np.ndarray) -> np.ndarray:
+        """Return half widths (K,) of combinations (K, STEP_SIZE) of the step; infinite where one was not adjusted."""
+        widths = self.covariance.of(directions[:, self.free])
+        return np.where((np.abs(directions[:, ~self.free]) > 0.0).any(axis=1), np.inf, widths)
+
+
+def adjust(
+    data: BundleData, chain: SerialChain, start: BundleState, prior: Prior, cfg: BundleCfg | None = None
+) -> Bundle:
+    """Return the cell that fits all corners best, given what is known beforehand.
+
+    The first fit leaves every fifth still picture out and is judged on those; the values returned are then fitted to
+    all pictures.
+
+    Raises:
+        GroundingError: the fit does not settle, or too many tags contradict it.
+    """
+    cfg = cfg or BundleCfg()
+    free = free_unknowns(data)
+    still = data.chosen(data.still)
+    state = _solve(still, chain, start, prior, free & ~_clocks(), np.full(2, cfg.first_sigma_px)).state
+    state = _solve(data, chain, state, prior, free, np.full(2, cfg.first_sigma_px)).state
+    data, sigma, left_out = _cleaned(data, chain, state, cfg)
+    held_out = _held_out(data)
+    state = _solve(data.chosen(~held_out), chain, state, prior, free, sigma).state
+    judged = BundleModel(data.chosen(held_out), chain).predict(state).residuals
+    rms = np.array([_rms(judged[data.camera[held_out] == k]) for k in range(len(CAMERAS))])
+    solved = _solve(data, chain, state, prior, free, sigma)
+    return Bundle(
+        state=solved.state,
+        covariance=_covariance(data, solved, prior, free, sigma),
+        free=free,
+        data=data,
+        residuals=solved.predicted.residuals,
+        jacobian=solved.predicted.jacobian,
+        points_c=solved.predicted.points_c,
+        sigma=sigma,
+        held_out_rms_px=rms,
+        left_out=left_out,
+    )
+
+
+def free_unknowns(data: BundleData) -> np.ndarray:
+    """Return which unknowns (STEP_SIZE,) the pictures can say anything about; the others stay as they start."""
+    free = np.ones(STEP_SIZE, dtype=bool)
+    wrist, head = ((data.camera == k).any() for k in range(2))
+    for name, seen in {"wrist_lens": wrist, "mount": wrist, "head_lens": head, "head": head}.items():
+        free[BLOCKS[name]] = seen
+    for k, name in enumerate(GROUPS):
+        free[BLOCKS[name]] = (data.group == k).any()
+    for k in range(2):
+        moving = (~data.still & (data.camera == k)).any()
+        for name in ("stamp_delay", "readout"):
+            free[BLOCKS[name].start + k] = moving
+    return free
+
+
+def _clocks() -> np.ndarray:
+    clocks = np.zeros(STEP_SIZE, dtype=bool)
+    clocks[BLOCKS["stamp_delay"]] = clocks[BLOCKS["readout"]] = True
+    return clocks
+
+
+def _solve(data: BundleData, chain: SerialChain, start: BundleState, prior: Prior, free, sigma: np.ndarray) -> Solved:
+    return solve(BundleModel(data, chain), start, prior, free, sigma[data.camera])
+
+
+def _cleaned(
+    data: BundleData, chain: SerialChain, state: BundleState, cfg: BundleCfg
+) -> tuple[BundleData, np.ndarray, dict[str, int]]:
+    """Return the data without tags that are grossly off, the corners' standard deviations, how many were left out."""
+    residuals = BundleModel(data, chain).predict(state).residuals
+    sigma = np.full(2, cfg.first_sigma_px)
+    for k in range(2):
+        if (data.camera == k).any():
+            sigma[k] = max(1.4826 * np.median(np.abs(residuals[data.camera == k])), cfg.least_sigma_px)
+    far = np.linalg.norm(residuals, axis=1) > cfg.outlier_sigmas * sigma[data.camera] + cfg.outlier_px
+    bad = np.repeat(far.reshape(-1, 4).any(axis=1), 4)
+    share = np.mean(bad)
+    if share > cfg.most_outliers:
+        raise GroundingError(
+            f"cameras: {100 * share:.0f} % of the tags contradict the rest, allowed {100 * cfg.most_outliers:.0f} %: "
+            "tags or cameras moved, tag sizes or poses in the layout are wrong, or joint readings are not of this arm"
+        )
+    left_out = {name: int(np.sum(bad & (data.camera == k))) // 4 for k, name in enumerate(CAMERAS)}
+    return data.chosen(~bad), sigma, left_out
+
+
+def _held_out(data: BundleData) -> np.ndarray:
+    held_out = np.zeros(len(data.camera), dtype=bool)
+    for k in range(2):
+        frames = np.unique(data.frame[data.still & (data.camera == k)])
+        held_out |= (data.camera == k) & data.still & np.isin(data.frame, frames[HELD_OUT_EVERY - 1 :: HELD_OUT_EVERY])
+    return held_out
+
+
+def _rms(residuals: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(residuals**2))) if len(residuals) else float("nan")
+
+
+def _covariance(data: BundleData, solved: Solved, prior: Prior, free: np.ndarray, sigma: np.ndarray) -> Covariance:
+    scale = np.sqrt(solved.weight) / sigma[data.camera]
+    jacobian = (solved.predicted.jacobian[:, :, free] * scale[:, None, None]).reshape(2 * len(scale), -1)
+    residuals = (solved.predicted.residuals * scale[:, None]).ravel()
+    return sandwich(jacobian, residuals, np.repeat(data.blocks, 2), prior.rows[:, free])
