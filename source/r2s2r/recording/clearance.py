@@ -27,8 +27,8 @@ class ClearanceCfg:
     """
 
     floor: float = 0.22
-    """Lowest height of forearm, wrist and hand over the base's origin [m]: 3 cm over the corner of a board that lies 3 cm
-    too high and 8 degrees askew, 8 cm over the block on the belt."""
+    """Lowest height of forearm, wrist and hand over the base's origin [m]: 3 cm over the corner of a board that lies
+    3 cm too high and 8 degrees askew, 8 cm over the block on the belt."""
     front: float = 0.88
     """Farthest reach along the base's x [m]: the head camera stands at 1.0 m, give or take 3 cm."""
     distance: float = 0.015
@@ -54,26 +54,28 @@ class Clearance:
         self._robot = _with_the_hand_in_one(robot)
         self._high = ~self._robot.select(_UPRIGHT)
         body, forearm = self._robot.select(_BODY), self._robot.select(_FOREARM)
-        last = self._robot.joints == len(robot.chain.names) - 1
-        wrist = last | self._robot.select(("link6",))
-        pairs = np.argwhere((wrist[:, None] & body) | (last[:, None] & forearm))
+        carried = self._robot.joints == len(robot.chain.names) - 1
+        wrist = carried | self._robot.select(("link6",))
+        carried &= ~self._robot.select(("link7",))  # the flange itself is always near the forearm, and cannot meet it
+        pairs = np.argwhere((wrist[:, None] & body) | (carried[:, None] & forearm))
         self._first, self._second = pairs.T
 
     def free(self, joint_pos: np.ndarray) -> np.ndarray:
         """Return which arm postures (..., 7) [rad] are free (...) bool."""
         poses, half = self._robot.poses(joint_pos), self._robot.half
-        high = lowest(poses, half)[..., self._high].min(axis=-1) >= self.cfg.floor
+        high = np.asarray(lowest(poses, half)[..., self._high].min(axis=-1) >= self.cfg.floor)
         reach = poses[..., 0, 3] + np.sum(np.abs(poses[..., 0, :3]) * half, axis=-1)
-        behind = reach.max(axis=-1) <= self.cfg.front
+        near = np.asarray(reach.max(axis=-1) <= self.cfg.front)
         i, k = self._first, self._second
         grown = half[i] + self.cfg.distance
         meets = overlap(poses[..., i, :, :], grown, poses[..., k, :, :], half[k]).any(axis=-1)
-        return high & behind & ~meets
+        return high & near & ~np.asarray(meets)
 
-    def free_between(self, first: np.ndarray, second: np.ndarray, steps: int = 12) -> np.ndarray:
+    def free_between(self, first: np.ndarray, second: np.ndarray, steps: int = 24) -> np.ndarray:
         """Return which straight ways in joint space from `first` (..., 7) to `second` (..., 7) are free (...) bool."""
-        share = np.linspace(0.0, 1.0, steps + 1).reshape(-1, *(1,) * np.ndim(first))
-        return self.free(np.asarray(first) + share * (np.asarray(second) - np.asarray(first))).all(axis=0)
+        way = np.asarray(second) - np.asarray(first)
+        share = np.linspace(0.0, 1.0, steps + 1).reshape(-1, *(1,) * way.ndim)
+        return np.asarray(self.free(first + share * way).all(axis=0))
 
 
 def _with_the_hand_in_one(robot: RobotBoxes) -> RobotBoxes:

@@ -15,7 +15,7 @@ from r2s2r.contracts.joints import ARM_JOINTS, HAND_JOINTS
 from r2s2r.control.minimum_jerk import progress
 from r2s2r.robot.limits import ARM_LIMITS, HAND_LIMITS
 
-AIR_ARM = (0.0, -0.55, 0.0, 1.35, 0.0, 1.25, 0.0)
+AIR_ARM = (0.0, -0.55, 0.0, 1.35, 0.0, 1.25, 1.60)
 """Arm joints [rad] from which every excitation stays in free air (a test follows it): the wrist is in front of the
 base, half a metre above the table."""
 
@@ -140,13 +140,13 @@ class HandExcitationCfg:
 
     levels: tuple[float, ...] = (0.05, -0.05, 0.10, -0.15, 0.20, -0.20, 0.30, 0.0, -0.30, 0.15, -0.10, 0.0)
     """Levels of the steps [rad], relative to SPREAD_HAND."""
-    hold_s: float = 0.8
+    hold_s: float = 1.0
     """How long each level is held [s]: several of the slowest time constants that a hand has."""
     triangle_amplitude: tuple[float, ...] = (0.02, 0.05, 0.10, 0.20, 0.30)
     """Amplitudes of the triangles [rad]: below, about and above the play."""
     triangle_speed: tuple[float, ...] = (0.05, 0.06, 0.12, 0.16, 0.20)
     """Speed of each triangle [rad/s]."""
-    triangle_cycles: tuple[int, ...] = (2, 2, 1, 1, 1)
+    triangle_cycles: tuple[int, ...] = (2, 2, 2, 1, 1)
     """How often each triangle is run through."""
     spreading: float = 0.4
     """Share of the amplitudes at joints that spread the fingers, which have neighbours, and that turn the thumb."""

@@ -78,33 +78,52 @@ def joint_times(first: np.ndarray, second: np.ndarray, cfg: MoveCfg) -> np.ndarr
     return np.maximum(np.maximum(by_speed, by_acceleration).max(axis=-1), cfg.shortest_s)
 
 
-def plan_tour(stops: np.ndarray, home: np.ndarray, clearance: Clearance, cfg: MoveCfg) -> np.ndarray:
-    """Return `stops` (N, 7) [rad] in an order that takes little time from `home` (7) and back, on free ways only.
+def plan_tour(
+    stops: np.ndarray, home: np.ndarray, last: np.ndarray, clearance: Clearance, cfg: MoveCfg
+) -> tuple[np.ndarray, ...]:
+    """Return an order of stops that takes little time from `home` to `last`, on free ways only.
 
+    Where the straight way from one to the next is not free, it leads over `home`, so the ways from there have to be.
     Nearest neighbour, improved by reversing stretches (2-opt; Croes, Operations Research 6(6), 1958).
 
+    Args:
+        stops: arm joint positions (N, 7) [rad].
+        home: where it begins (7) [rad].
+        last: where it ends (7) [rad].
+        clearance: where the arm may be.
+        cfg: how fast it goes.
+
+    Returns:
+        For each stop and for `last` the postures (1 or 2, 7) [rad] to go to, one after the other.
+
     Raises:
-        ConfigError: no order was found in which each way is free.
+        ConfigError: the way from `home` to a stop or to `last` is not free.
     """
-    nodes = np.concatenate([np.asarray(home)[None], stops])
+    home = np.asarray(home)
+    nodes = np.concatenate([home[None], stops, np.asarray(last)[None]])
+    if not clearance.free_between(home, nodes).all():
+        raise ConfigError(f"tour of {len(stops)} stops: the straight way from {home.tolist()} rad to one is not free")
     i, k = np.triu_indices(len(nodes), 1)
+    from_home = joint_times(home, nodes, cfg)
+    free = np.ones((len(nodes), len(nodes)), dtype=bool)
     cost = np.zeros((len(nodes), len(nodes)))
-    # A way that is not free costs more than any detour.
-    cost[i, k] = joint_times(nodes[i], nodes[k], cfg) + 1e3 * ~clearance.free_between(nodes[i], nodes[k])
-    cost += cost.T
+    free[i, k] = clearance.free_between(nodes[i], nodes[k])
+    cost[i, k] = np.where(free[i, k], joint_times(nodes[i], nodes[k], cfg), from_home[i] + from_home[k])
+    free, cost = free & free.T, cost + cost.T
     order = _shortened(_nearest(cost), cost)
-    if cost[order, np.roll(order, -1)].max() >= 1e3:
-        raise ConfigError(f"tour of {len(stops)} stops: no order was found in which each way is free; change the stops")
-    return nodes[order[1:]]
+    return tuple(
+        nodes[[there]] if free[here, there] else np.stack([home, nodes[there]])
+        for here, there in zip(order[:-1], order[1:], strict=True)
+    )
 
 
-def check_way(chain_clearance: Clearance, first: np.ndarray, second: np.ndarray) -> None:
+def check_way(clearance: Clearance, first: np.ndarray, second: np.ndarray) -> None:
     """Refuse to go straight from `first` to `second` (7) [rad] where that is not free.
 
     Raises:
         RecordingError: it is not.
     """
-    if not bool(chain_clearance.free_between(np.asarray(first), np.asarray(second), steps=40)):
+    if not bool(clearance.free_between(np.asarray(first), np.asarray(second), steps=40)):
         raise RecordingError(
             f"the arm stands at {np.round(first, 2).tolist()} rad, from where the straight way to "
             f"{np.round(second, 2).tolist()} rad is not free; bring it there by hand first"
@@ -112,23 +131,23 @@ def check_way(chain_clearance: Clearance, first: np.ndarray, second: np.ndarray)
 
 
 def _nearest(cost: np.ndarray) -> np.ndarray:
-    order, left = [0], set(range(1, len(cost)))
+    """Return an order of all nodes from the first to the last, each time to the nearest that is left."""
+    order, left = [0], set(range(1, len(cost) - 1))
     while left:
         order.append(min(left, key=lambda k: (cost[order[-1], k], k)))
         left.remove(order[-1])
-    return np.array(order)
+    return np.array([*order, len(cost) - 1])
 
 
 def _shortened(order: np.ndarray, cost: np.ndarray) -> np.ndarray:
-    """Return `order`, a ring that begins with node 0, after all reversals of a stretch that shorten it."""
+    """Return `order` after all reversals of a stretch that shorten it; its ends stay."""
     shorter = True
     while shorter:
         shorter = False
-        for a in range(len(order) - 2):
-            for b in range(a + 2, len(order)):
-                here, there = order[b], order[(b + 1) % len(order)]
-                old = cost[order[a], order[a + 1]] + cost[here, there]
-                new = cost[order[a], here] + cost[order[a + 1], there]
+        for a in range(len(order) - 3):
+            for b in range(a + 2, len(order) - 1):
+                old = cost[order[a], order[a + 1]] + cost[order[b], order[b + 1]]
+                new = cost[order[a], order[b]] + cost[order[a + 1], order[b + 1]]
                 if new < old - 1e-9:
                     order[a + 1 : b + 1] = order[a + 1 : b + 1][::-1].copy()
                     shorter = True

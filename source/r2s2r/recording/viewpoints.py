@@ -87,35 +87,49 @@ class Wish:
     """What having it `times` times is worth."""
 
 
-def choose_viewpoints(cell: ExpectedCell, targets: CalibrationTargets, cfg: ViewpointCfg | None = None) -> np.ndarray:
+def choose_viewpoints(
+    cell: ExpectedCell, targets: CalibrationTargets, clearance: Clearance, cfg: ViewpointCfg | None = None
+) -> np.ndarray:
     """Return arm joint positions (count, 7) [rad] of the stops, in the order in which they were picked.
+
+    From each of them the straight way to AIR_ARM is free.
+
+    Args:
+        cell: the nominal cell.
+        targets: its tags.
+        clearance: where the arm may be.
+        cfg: how many, and how they are found; None for the defaults.
 
     Raises:
         ConfigError: fewer postures are within reach and free than stops are asked for.
     """
     cfg = cfg or ViewpointCfg()
-    pool = _pool(cell, targets, cfg)
-    if len(pool) < cfg.count:
-        raise ConfigError(
-            f"ViewpointCfg.count: received {cfg.count}, allowed are up to the {len(pool)} free postures found; "
-            "raise `draws`"
-        )
-    return pool[_pick(wishes(cell, targets, pool), cfg.count)]
+    pool = _pool(cell, targets, clearance, cfg)
+    wanted = wishes(cell, targets, pool)
+    usable = np.ones(len(pool), dtype=bool)
+    while usable.sum() >= cfg.count:
+        chosen = _pick(wanted, usable, cfg.count)
+        free = clearance.free_between(np.array(AIR_ARM), pool[chosen])
+        if free.all():
+            return pool[chosen]
+        usable[chosen[~free]] = False
+    raise ConfigError(
+        f"ViewpointCfg.count: received {cfg.count}, allowed are up to the {usable.sum()} free postures found; "
+        "raise `draws`"
+    )
 
 
 def wishes(cell: ExpectedCell, targets: CalibrationTargets, joint_pos: np.ndarray) -> list[Wish]:
     """Return everything that is wanted, and which of the postures (N, 7) [rad] contribute to it."""
     views = cell.views(joint_pos)
+    board = views.wrist[:, cell.of_group(targets.board)]
     found = [
-        *(Wish(f"wrist sees tag {i}", views.wrist[:, cell.ids == i].any(axis=1), 6, 2.5) for i in targets.table.ids),
-        *(Wish(f"wrist sees tag {i}", views.wrist[:, cell.ids == i].any(axis=1), 5, 2.0) for i in targets.belt.ids),
-        *(
-            Wish(f"head sees tag {i}", views.head[:, cell.flange_ids == i].any(axis=1), 9, 2.5)
-            for i in targets.flange.ids
-        ),
-        Wish("wrist sees the board", views.wrist[:, cell.of_group(targets.board)].sum(axis=1) >= 8, 28, 4.0),
-        Wish("head sees the cube", views.head.any(axis=1), 26, 4.0),
-        Wish("head sees two sides of the cube", views.head.sum(axis=1) >= 2, 18, 3.0),
+        *_tags_seen("wrist", cell.ids, views.wrist, targets.table.ids, 6, 2.5),
+        *_tags_seen("wrist", cell.ids, views.wrist, targets.belt.ids, 5, 2.0),
+        *_tags_seen("head", cell.flange_ids, views.head, targets.flange.ids, 9, 2.5),
+        Wish("wrist sees the board", np.asarray(board.sum(axis=1) >= 8), 28, 4.0),
+        Wish("head sees the cube", np.asarray(views.head.any(axis=1)), 26, 4.0),
+        Wish("head sees two sides of the cube", np.asarray(views.head.sum(axis=1) >= 2), 18, 3.0),
         Wish("board at the wrist picture's edge", _edge(cell, targets, views), 12, 2.0),
     ]
     wrist, head = World.nominal().wrist_cameras.camera, World.nominal().poses.head_camera
@@ -128,9 +142,15 @@ def wishes(cell: ExpectedCell, targets: CalibrationTargets, joint_pos: np.ndarra
     return found + _turns(cell.robot.chain, joint_pos)
 
 
+def _tags_seen(
+    camera: str, ids: np.ndarray, seen: np.ndarray, wanted: tuple[int, ...], times: int, weight: float
+) -> list[Wish]:
+    return [Wish(f"{camera} sees tag {i}", seen[:, np.flatnonzero(ids == i)[0]], times, weight) for i in wanted]
+
+
 def _edge(cell: ExpectedCell, targets: CalibrationTargets, views: Views) -> np.ndarray:
     angle = np.where(np.isnan(views.wrist_angle), 0.0, views.wrist_angle)[:, cell.of_group(targets.board)]
-    return angle.max(axis=(1, 2)) >= math.radians(65.0)
+    return np.asarray(angle.max(axis=(1, 2)) >= math.radians(65.0))
 
 
 def _cells(pixels: np.ndarray, size: tuple[int, int], cells: tuple[int, int]) -> np.ndarray:
@@ -155,23 +175,23 @@ def _turns(chain: SerialChain, joint_pos: np.ndarray) -> list[Wish]:
     return found
 
 
-def _pick(wanted: list[Wish], count: int) -> np.ndarray:
-    """Return the rows (count,) that fulfil most, picked greedily: the gain of a wish ends when it is fulfilled."""
+def _pick(wanted: list[Wish], usable: np.ndarray, count: int) -> np.ndarray:
+    """Return the `usable` rows (count,) that fulfil most, picked greedily: a fulfilled wish gains nothing more."""
     met = np.stack([wish.met for wish in wanted], axis=1).astype(float)
     times = np.array([wish.times for wish in wanted], dtype=float)
     worth = np.array([wish.weight for wish in wanted]) / times
     chosen: list[int] = []
     have = np.zeros(len(wanted))
     for _ in range(count):
-        # A wish that is fulfilled still counts a little: more of the same is better than nothing.
-        gain = met @ np.where(have < times, worth, 0.05 * worth)
+        # Next to nothing: among equals, more of the same is better.
+        gain = np.where(usable, met @ np.where(have < times, worth, 0.05 * worth), -np.inf)
         gain[chosen] = -np.inf
         chosen.append(int(np.argmax(gain)))
         have += met[chosen[-1]]
     return np.array(chosen)
 
 
-def _pool(cell: ExpectedCell, targets: CalibrationTargets, cfg: ViewpointCfg) -> np.ndarray:
+def _pool(cell: ExpectedCell, targets: CalibrationTargets, clearance: Clearance, cfg: ViewpointCfg) -> np.ndarray:
     """Return free arm postures (N, 7) [rad] from which some tag ought to be seen."""
     rng = np.random.default_rng(cfg.seed)
     frames = [
@@ -185,7 +205,7 @@ def _pool(cell: ExpectedCell, targets: CalibrationTargets, cfg: ViewpointCfg) ->
     lower = np.maximum(chain.lower + cfg.joint_margin, -cfg.joint_range)
     upper = np.minimum(chain.upper - cfg.joint_margin, cfg.joint_range)
     postures = postures[((postures >= lower) & (postures <= upper)).all(axis=1)]
-    return postures[Clearance(cell.robot).free(postures)]
+    return postures[clearance.free(postures)]
 
 
 def _looking_at(

@@ -1,0 +1,111 @@
+"""`r2s2r record calibration`: a cell goes through everything that grounding needs."""
+
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from r2s2r.cli.verb import Verb
+from r2s2r.contracts.errors import ConfigError, choose
+from r2s2r.contracts.provenance import provenance
+
+ROUTINES = ("calibration",)
+"""Names of the routines."""
+
+CELLS = ("virtual",)
+"""Names of the cells that can be driven."""
+
+FILE_NAME = "calibration.hdf5"
+"""The recording in the folder for the results."""
+
+
+@dataclass(frozen=True)
+class Record(Verb):
+    """Drive a cell through a routine and record it: calibration.hdf5.
+
+    calibration: chirps of the arm, steps of the hand, stops before tags, a sweep over the board, a block on the belt.
+    It takes four minutes of cell time. After Ctrl-C what was recorded stays in calibration.hdf5.partial.
+    """
+
+    routine: Annotated[str, tyro.conf.Positional]
+    """Which one: calibration."""
+
+    out: Path
+    """Folder for the results."""
+
+    cell: str = "virtual"
+    """Which cell: virtual."""
+
+    seed: int = 0
+    """Seed of the virtual cell's hidden world and of its noise."""
+
+    overwrite: bool = False
+    """Replace a recording that is there, finished or interrupted."""
+
+    def run(self) -> dict[str, Any]:
+        """Record, and return what is in the file."""
+        choose("routine", self.routine, ROUTINES)
+        choose("--cell", self.cell, CELLS)
+        if not 0 <= self.seed < 2**31:
+            raise ConfigError(f"--seed: received {self.seed}, allowed are 0 to {2**31 - 1}")
+        # Loaded here, so that `--help` waits neither for MuJoCo nor for Warp.
+        import warp as wp
+
+        from r2s2r.cell.virtual_cell import VirtualCell
+        from r2s2r.recording.calibration import plan_calibration, record_calibration
+        from r2s2r.recording.cell_log_file import CellLogWriter, read_cell_log
+        from r2s2r.robot.description import compose
+
+        wp.config.log_level = wp.LOG_WARNING
+        begin_s, path = time.monotonic(), self.out / FILE_NAME
+        cell = VirtualCell(self.seed)
+        with CellLogWriter(
+            path,
+            cell.info,
+            provenance({"routine": self.routine, "cell": self.cell}, seed=self.seed),
+            overwrite=self.overwrite,
+        ) as log:
+            plan = plan_calibration(compose(), cell.info.targets)
+            cell_s = record_calibration(cell, log, plan, cell.place_item, _Progress())
+        summary = _summary(read_cell_log(path)) | {"recording": str(path), "seed": self.seed, "cell_s": cell_s}
+        summary["wall_s"] = time.monotonic() - begin_s
+        _print(summary)
+        return summary
+
+
+class _Progress:
+    """Shows what begins: one line that is written over on a terminal, one line for each kind of segment elsewhere."""
+
+    def __init__(self):
+        self._kind = ""
+
+    def __call__(self, what: str, cell_s: float, total_s: float) -> None:
+        """Show it."""
+        line = f"{cell_s:4.0f} of {total_s:.0f} s  {what}"
+        kind = what.partition(" ")[0]
+        if sys.stdout.isatty():
+            print(f"\r{line:<60}", end="", flush=True)
+        elif kind != self._kind:
+            print(line, flush=True)
+        self._kind = kind
+
+
+def _summary(log: Any) -> dict[str, Any]:
+    names = [segment.name for segment in log.segments]
+    return {
+        "segments": {name: names.count(name) for name in dict.fromkeys(names)},
+        "pictures": {camera: len(stream.png) for camera, stream in log.pictures.items()},
+        "samples": {name: len(stream.time_s) for name, stream in log.streams.items()},
+    }
+
+
+def _print(summary: dict[str, Any]) -> None:
+    if sys.stdout.isatty():
+        print()
+    counts = ", ".join(f"{count} {camera}" for camera, count in summary["pictures"].items())
+    print(f"{summary['recording']}: {summary['cell_s']:.0f} s of the cell in {summary['wall_s']:.0f} s")
+    print("  segments: " + ", ".join(f"{name} {count}" for name, count in summary["segments"].items()))
+    print(f"  pictures: {counts}")
