@@ -87,20 +87,22 @@ def adjust(
     """
     cfg = cfg or BundleCfg()
     free = free_unknowns(data)
-    still = data.chosen(data.still)
-    state = _solve(still, chain, start, prior, free & ~_clocks(), np.full(2, cfg.first_sigma_px)).state
-    state = _solve(data, chain, state, prior, free, np.full(2, cfg.first_sigma_px)).state
+    first = np.full(2, cfg.first_sigma_px)
+    small = data.condensed()
+    state = _solve(small.chosen(small.still), chain, start, prior, free & ~_clocks(), first).state
+    state = _solve(small, chain, state, prior, free, first).state
     data, sigma, left_out = _cleaned(data, chain, state, cfg)
     held_out = _held_out(data)
-    state = _solve(data.chosen(~held_out), chain, state, prior, free, sigma).state
+    state = _solve(data.chosen(~held_out).condensed(), chain, state, prior, free, sigma).state
     judged = BundleModel(data.chosen(held_out), chain).predict(state).residuals
     rms = np.array([_rms(judged[data.camera[held_out] == k]) for k in range(len(CAMERAS))])
-    solved = _solve(data, chain, state, prior, free, sigma)
+    small = data.condensed()
+    solved = _solve(small, chain, state, prior, free, sigma)
     return Bundle(
         state=solved.state,
-        covariance=_covariance(data, solved, prior, free, sigma),
+        covariance=_covariance(small, solved, prior, free, sigma),
         free=free,
-        data=data,
+        data=small,
         residuals=solved.predicted.residuals,
         jacobian=solved.predicted.jacobian,
         points_c=solved.predicted.points_c,

@@ -1,7 +1,7 @@
 """What the bundle adjusts to: tag corners in pictures, and where the arm was."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -80,15 +80,33 @@ class BundleData:
         return self.exposure < len(self.rest_pos)
 
     @property
+    def fixed_scene(self) -> np.ndarray:
+        """(N,) bool: the head camera sees a thing that stands still, picture after picture on the same pixels."""
+        return (self.camera == CAMERAS.index("head")) & (self.group != GROUPS.index("flange"))
+
+    @property
     def blocks(self) -> np.ndarray:
-        """(N,) labels of stretches of time whose errors may be alike."""
+        """(N,) labels of corners whose errors may be alike: a stretch of time, or a tag that always falls on the same
+        pixels."""
         order = np.argsort(self.stamp_s, kind="stable")
         labels, label, start = np.zeros(len(order), dtype=int), 0, -np.inf
         for i in order:
             if self.stamp_s[i] - start > BLOCK_S:
                 label, start = label + 1, self.stamp_s[i]
             labels[i] = label
-        return labels
+        return np.where(self.fixed_scene, -1 - self.tag_id, labels)
+
+    def condensed(self) -> "BundleData":
+        """Return the data with each tag of the fixed scene once, at the median of its corners: a hundred pictures of it
+        hold the same errors and would outweigh those that differ."""
+        keep = ~self.fixed_scene
+        pixels = self.pixels.copy()
+        for tag_id in np.unique(self.tag_id[self.fixed_scene]):
+            rows = np.flatnonzero(self.fixed_scene & (self.tag_id == tag_id) & self.still).reshape(-1, 4)
+            if len(rows):
+                pixels[rows[0]] = np.median(self.pixels[rows], axis=0)
+                keep[rows[0]] = True
+        return replace(self, pixels=pixels).chosen(keep)
 
     def chosen(self, mask: np.ndarray) -> "BundleData":
         """Return the corners of a mask (N,); still exposures keep their numbers."""
@@ -123,6 +141,7 @@ def bundle_data(sightings: Sequence[Sighting], targets: CalibrationTargets, trac
     _check_orientation(used)
     rest = {time_s: track.rest(time_s) for time_s in sorted({s.time_s for s in used})}
     numbers = {time_s: k for k, time_s in enumerate(t for t, pos in rest.items() if pos is not None)}
+    corners = {tag_id: getattr(targets, GROUPS[k]).corners(tag_id) for tag_id, k in groups.items()}
     group = np.repeat([groups[s.tag_id] for s in used], 4)
     stamp_s = np.repeat([s.time_s for s in used], 4)
     exposure = np.repeat([numbers.get(s.time_s, -1) for s in used], 4)
@@ -134,7 +153,7 @@ def bundle_data(sightings: Sequence[Sighting], targets: CalibrationTargets, trac
         stamp_s=stamp_s,
         tag_id=np.repeat([s.tag_id for s in used], 4),
         group=group,
-        points=np.concatenate([getattr(targets, GROUPS[groups[s.tag_id]]).corners(s.tag_id) for s in used]),
+        points=np.concatenate([corners[s.tag_id] for s in used]),
         pixels=np.concatenate([np.asarray(s.corners, dtype=float) for s in used]),
         exposure=exposure,
         rest_pos=np.array([pos for pos in rest.values() if pos is not None]).reshape(-1, 7),

@@ -9,7 +9,6 @@ residuals, and Student's t with their degrees of freedom.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 from scipy.stats import t as student_t
 
 from r2s2r.contracts.errors import ConfigError
@@ -83,60 +82,64 @@ def sandwich(
     size = _sizes(jacobian, rows)
     jacobian, rows = jacobian / size, rows / size
     prior = rows.T @ rows
-    bread, seen = _inverse(jacobian.T @ jacobian + prior)
+    root, seen = _root_of_inverse(jacobian.T @ jacobian + prior)
     order = np.argsort(groups, kind="stable")
     starts = np.flatnonzero(np.r_[True, groups[order][1:] != groups[order][:-1]])
-    blocks = [_Block(jacobian[rows_], residuals[rows_], bread) for rows_ in np.split(order, starts[1:])]
-    gradients = np.stack([block.gradient for block in blocks])
-    from_data = bread @ (gradients.T @ gradients) @ bread
+    members = np.split(order, starts[1:])
+    blocks = [_Block(jacobian[i], residuals[i], root) for i in members]
+    shifts = np.stack([block.shift for block in blocks])
+    from_data = shifts.T @ shifts
+    bread = root @ root.T
     from_prior = bread @ prior @ bread
-    matrix = from_data + from_prior
-    quantile = _quantiles(blocks, bread, np.diagonal(from_data), np.diagonal(from_prior))
-    matrix = matrix / np.outer(size, size)
+    quantile = _quantiles(blocks, np.diagonal(from_data), np.diagonal(from_prior))
+    matrix = (from_data + from_prior) / np.outer(size, size)
     unseen = np.flatnonzero(~seen)
     matrix[unseen, unseen] = np.inf
     return Covariance(matrix, quantile, _prior_sd(prior) / size)
 
 
 class _Block:
-    """One group: its gradient from corrected residuals, and what the degrees of freedom need."""
+    """One group: how its errors shift the parameters, and what the degrees of freedom need.
 
-    def __init__(self, jacobian: np.ndarray, residuals: np.ndarray, bread: np.ndarray):
-        # I - leverage has at most P eigenvalues other than one: work in the row space of the group's jacobian.
-        u, s, vt = np.linalg.svd(jacobian, full_matrices=False)
-        inner = (s[:, None] * vt) @ bread @ (vt.T * s)
-        values, vectors = np.linalg.eigh(0.5 * (inner + inner.T))
-        left = 1.0 - values
+    With the inverse Hessian L L^T the group's leverages are the eigenvalues h of L^T J^T J L. Bell and McCaffrey's
+    correction multiplies its residuals by (1 - h)^-1/2 along each eigenvector.
+    """
+
+    def __init__(self, jacobian: np.ndarray, residuals: np.ndarray, root: np.ndarray):
+        seen = jacobian @ root
+        leverage, vectors = np.linalg.eigh(seen.T @ seen)
+        left = 1.0 - leverage
         power = np.where(left > _LEAST_LEVERAGE_LEFT, np.maximum(left, _LEAST_LEVERAGE_LEFT) ** -0.5, 1.0)
-        self._scaled = (vt.T * s) @ (vectors * power)  # (P, k): jacobian^T times the correction
-        self.gradient = self._scaled @ (vectors.T @ (u.T @ residuals))
-        self.within = self._scaled @ self._scaled.T
-        self.through = self._scaled @ vectors.T @ (s[:, None] * vt)  # (P, P): jacobian^T correction jacobian
+        turned = root @ vectors
+        self.shift = turned @ (power * (vectors.T @ (seen.T @ residuals)))
+        """(P,) shift of the parameters by the corrected residuals."""
+        self.variance = turned**2 @ (np.maximum(leverage, 0.0) * power**2)
+        """(P,) variance of the parameters from unit errors of this group."""
+        self.reach = (turned * (leverage * power)) @ vectors.T
+        """(P, k) how those errors reach other groups' residuals through the fit."""
 
 
-def _quantiles(blocks: list[_Block], bread: np.ndarray, from_data: np.ndarray, from_prior: np.ndarray) -> np.ndarray:
+def _quantiles(blocks: list[_Block], from_data: np.ndarray, from_prior: np.ndarray) -> np.ndarray:
     """Return Student's half width (P,); degrees of freedom after Bell and McCaffrey, infinite for the prior's part."""
-    within = np.stack([np.einsum("ip,pq,qi->i", bread, block.within, bread) for block in blocks])  # (G, P)
-    through = np.stack([bread @ block.through for block in blocks])  # (G, P, P)
-    freedom = np.empty(len(bread))
-    for p in range(len(bread)):
-        u = through[:, p, :]
-        spread = np.diag(within[:, p]) - u @ bread @ u.T
-        total = np.sum(spread**2)
-        freedom[p] = np.trace(spread) ** 2 / total if total > 0.0 else len(blocks)
-    share = np.divide(from_data, from_data + from_prior, out=np.ones_like(from_data), where=from_data + from_prior > 0)
-    freedom = np.maximum(freedom, 1.0) / np.maximum(share, 1e-6) ** 2
-    return student_t.ppf(0.975, freedom)
+    variance = np.stack([block.variance for block in blocks], axis=1)  # (P, G)
+    reach = np.stack([block.reach for block in blocks], axis=1)  # (P, G, k)
+    spread = -reach @ np.swapaxes(reach, 1, 2)
+    diagonal = np.arange(len(blocks))
+    spread[:, diagonal, diagonal] += variance
+    total = np.sum(spread**2, axis=(1, 2))
+    trace = np.trace(spread, axis1=1, axis2=2)
+    freedom = np.divide(trace**2, total, out=np.full_like(trace, float(len(blocks))), where=total > 0.0)
+    both = from_data + from_prior
+    share = np.divide(from_data, both, out=np.ones_like(both), where=both > 0.0)
+    return student_t.ppf(0.975, np.maximum(freedom, 1.0) / np.maximum(share, 1e-6) ** 2)
 
 
-def _inverse(hessian: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the inverse of a scaled Hessian on what it sees, and which parameters (P,) it sees wholly."""
+def _root_of_inverse(hessian: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return L (P, k) whose L L^T inverts a scaled Hessian on what it sees, and which parameters (P,) that is."""
     values, vectors = np.linalg.eigh(hessian)
     blind = values <= _SINGULAR * max(values[-1], 1e-300)
-    if not blind.any():
-        return cho_solve(cho_factor(hessian), np.eye(len(hessian))), np.ones(len(hessian), bool)
-    seen = np.max(np.abs(vectors[:, blind]), axis=1) < 1e-6
-    return (vectors[:, ~blind] / values[~blind]) @ vectors[:, ~blind].T, seen
+    seen = np.max(np.abs(vectors[:, blind]), axis=1, initial=0.0) < 1e-6
+    return vectors[:, ~blind] / np.sqrt(values[~blind]), seen
 
 
 def _sizes(jacobian: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -146,8 +149,8 @@ def _sizes(jacobian: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def _prior_sd(prior: np.ndarray) -> np.ndarray:
-    inverse, seen = _inverse(prior) if np.any(prior) else (prior, np.zeros(len(prior), bool))
-    return np.where(seen, np.sqrt(np.maximum(np.diagonal(inverse), 0.0)), np.inf)
+    root, seen = _root_of_inverse(prior)
+    return np.where(seen, np.sqrt(np.sum(root**2, axis=1)), np.inf)
 
 
 def _check(jacobian: np.ndarray, residuals: np.ndarray, groups: np.ndarray, rows: np.ndarray) -> None:
