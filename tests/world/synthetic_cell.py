@@ -72,7 +72,12 @@ def draw_truth(rng: np.random.Generator) -> Truth:
     terms = rng.uniform(-1, 1, 4) * (0.02, 0.006, 0.002, 0.0005)
     return Truth(
         wrist=FisheyeCamera(
-            640, 480, lens.fx * stretch, lens.fy * stretch * rng.normal(1.0, 0.002), *(319.5, 239.5) + rng.normal(0, 4, 2), *terms
+            640,
+            480,
+            lens.fx * stretch,
+            lens.fy * stretch * rng.normal(1.0, 0.002),
+            *(319.5, 239.5) + rng.normal(0, 4, 2),
+            *terms,
         ),
         head=replace(
             head,
@@ -99,7 +104,9 @@ def _near(rng, matrix, shift_m, turn_deg):
     return matrix @ se3_exp(twist) if shift_m else matrix @ se3_exp(np.r_[np.zeros(3), twist[3:]])
 
 
-def record(truth: Truth, rng: np.random.Generator, stops: int = 45, noise: Noise = Noise(), sweep: bool = True) -> Recording:
+def record(
+    truth: Truth, rng: np.random.Generator, stops: int = 45, noise: Noise = Noise(), sweep: bool = True
+) -> Recording:
     """Return what a run of `stops` viewpoints, a sweep and two belt runs leaves."""
     chain, targets = flange_chain(), default_targets()
     reached = _stop_positions(chain, rng, stops)
@@ -125,7 +132,7 @@ def record(truth: Truth, rng: np.random.Generator, stops: int = 45, noise: Noise
     times = times[rng.random(len(times)) > 0.005]
     values = np.where((times < plan.sweep[1])[:, None], plan(np.minimum(times, plan.sweep[1])), park)
     values = values + truth.bias + rng.normal(0.0, noise.reading, values.shape)
-    stamps, sent = times + rng.uniform(0.0, 2e-4, len(times)), np.array(commands)
+    stamps, sent = times + rng.normal(0.0, 2e-4, len(times)), np.array(commands)
     return Recording(truth, chain, targets, Stream(stamps, values), sightings, Stream(sent[:, 0], sent[:, 1:]), runs)
 
 
@@ -229,8 +236,12 @@ def _stop_positions(chain, rng, count):
             "belt": np.array([0.52, rng.choice([-1, 1]) * 0.36, 0.1]),
         }[kind]
         tilt = rng.normal(0.0, 0.45, 2)
-        eye = target + rng.uniform(0.2, 0.42) * np.r_[np.tan(np.clip(tilt, -0.8, 0.8)), 1.0] / np.linalg.norm(np.r_[np.tan(tilt), 1.0])
-        view = pose(eye, look_at(eye, target + (1e-3, 0, 0))) @ pose(np.zeros(3), quat_exp(np.array([0, 0, rng.uniform(-3, 3)])))
+        eye = target + rng.uniform(0.2, 0.42) * np.r_[np.tan(np.clip(tilt, -0.8, 0.8)), 1.0] / np.linalg.norm(
+            np.r_[np.tan(tilt), 1.0]
+        )
+        view = pose(eye, look_at(eye, target + (1e-3, 0, 0))) @ pose(
+            np.zeros(3), quat_exp(np.array([0, 0, rng.uniform(-3, 3)]))
+        )
         goals.append(view @ pose_inverse(mount))
     joints, reached = _inverse_kinematics(chain, np.array(goals), rng)
     good = np.flatnonzero(reached)
@@ -243,7 +254,9 @@ def _inverse_kinematics(chain, goals, rng):
     low, high = np.maximum(chain.lower, -3.0) + 0.05, np.minimum(chain.upper, 3.0) - 0.05
     best, reached = np.zeros((len(goals), 7)), np.zeros(len(goals), bool)
     for _ in range(6):
-        start = np.clip(np.array([0.0, -0.4, 0.0, 0.9, 0.0, 1.2, 0.0]) + rng.normal(0.0, 0.4, (len(goals), 7)), low, high)
+        start = np.clip(
+            np.array([0.0, -0.4, 0.0, 0.9, 0.0, 1.2, 0.0]) + rng.normal(0.0, 0.4, (len(goals), 7)), low, high
+        )
         for _ in range(40):
             flange, twists = flange_motion(chain, np.zeros((7, 6)), start)
             error = se3_log(goals @ pose_inverse(flange))
@@ -251,7 +264,10 @@ def _inverse_kinematics(chain, goals, rng):
             damped = jacobian @ np.swapaxes(jacobian, 1, 2) + 1e-3 * np.eye(6)
             step = (np.swapaxes(jacobian, 1, 2) @ np.linalg.solve(damped, error[..., None]))[..., 0]
             start = np.clip(start + np.clip(step, -0.3, 0.3), low, high)
-        done = np.linalg.norm(se3_log(goals @ pose_inverse(flange_motion(chain, np.zeros((7, 6)), start)[0])), axis=1) < 0.02
+        done = (
+            np.linalg.norm(se3_log(goals @ pose_inverse(flange_motion(chain, np.zeros((7, 6)), start)[0])), axis=1)
+            < 0.02
+        )
         best[done & ~reached] = start[done & ~reached]
         reached |= done
     return best, reached

@@ -8,6 +8,7 @@ from r2s2r.contracts.cell import CAMERAS
 from r2s2r.contracts.checks import set_number
 from r2s2r.contracts.errors import GroundingError
 from r2s2r.control.kinematics import SerialChain
+from r2s2r.world.bundle_checks import OneMore, check_steady, check_tag_sizes
 from r2s2r.world.bundle_data import GROUPS, BundleData
 from r2s2r.world.bundle_model import BundleModel
 from r2s2r.world.bundle_solver import Prior, Solved, solve
@@ -16,6 +17,10 @@ from r2s2r.world.uncertainty import Covariance, sandwich
 
 HELD_OUT_EVERY = 5
 """Of every five still pictures of a camera, one is kept from the first fit and judges it."""
+
+
+DELAY_DOUBT_S = 5e-3
+"""A held stamp delay that pictures contradict by more than this [s] is mentioned."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,8 @@ class BundleCfg:
     """...plus this much [px] is left out and counted."""
     most_outliers: float = 0.4
     """Fraction of tags left out above which the fit is refused."""
+    fit_clocks: bool = True
+    """Whether stamp delays and readout times are unknowns; otherwise the start values hold and a doubt is a warning."""
 
     def __post_init__(self):
         for name in ("first_sigma_px", "least_sigma_px", "outlier_sigmas", "outlier_px"):
@@ -67,6 +74,8 @@ class Bundle:
     """(2,) RMS of coordinates in pictures that the first fit did not see, for each of CAMERAS; NaN without any."""
     left_out: dict[str, int] = field(default_factory=dict)
     """Tags left out as gross errors, by camera."""
+    warnings: tuple[str, ...] = ()
+    """One line each, beginning with the camera it is about."""
 
     def half_width(self, directions: np.ndarray) -> np.ndarray:
         """Return half widths (K,) of combinations (K, STEP_SIZE) of the step; infinite where one was not adjusted."""
@@ -87,17 +96,26 @@ def adjust(
     """
     cfg = cfg or BundleCfg()
     free = free_unknowns(data)
+    if not cfg.fit_clocks:
+        free &= ~_clocks()
     first = np.full(2, cfg.first_sigma_px)
     small = data.condensed()
     state = _solve(small.chosen(small.still), chain, start, prior, free & ~_clocks(), first).state
     state = _solve(small, chain, state, prior, free, first).state
-    data, sigma, left_out = _cleaned(data, chain, state, cfg)
+    predicted = BundleModel(data, chain).predict(state)
+    check_steady(data, predicted)
+    data, sigma, left_out = _cleaned(data, predicted.residuals, cfg)
     held_out = _held_out(data)
     state = _solve(data.chosen(~held_out).condensed(), chain, state, prior, free, sigma).state
     judged = BundleModel(data.chosen(held_out), chain).predict(state).residuals
     rms = np.array([_rms(judged[data.camera[held_out] == k]) for k in range(len(CAMERAS))])
     small = data.condensed()
     solved = _solve(small, chain, state, prior, free, sigma)
+    weight = np.sqrt(solved.weight) / sigma[small.camera]
+    one_more = OneMore(solved.predicted.jacobian[:, :, free], solved.predicted.residuals, weight, prior.rows[:, free])
+    warnings = check_tag_sizes(small, solved.state, chain, one_more)
+    if not cfg.fit_clocks:
+        warnings += _clock_doubts(small, solved, one_more)
     return Bundle(
         state=solved.state,
         covariance=_covariance(small, solved, prior, free, sigma),
@@ -109,6 +127,7 @@ def adjust(
         sigma=sigma,
         held_out_rms_px=rms,
         left_out=left_out,
+        warnings=tuple(warnings),
     )
 
 
@@ -133,15 +152,28 @@ def _clocks() -> np.ndarray:
     return clocks
 
 
+def _clock_doubts(data: BundleData, solved: Solved, one_more: OneMore) -> list[str]:
+    """Return one line for each camera whose pictures in motion want another stamp delay than the one held."""
+    found = []
+    for k, name in enumerate(CAMERAS):
+        if not (~data.still & (data.camera == k)).any():
+            continue
+        late, sd = one_more.step(solved.predicted.jacobian[:, :, BLOCKS["stamp_delay"].start + k])
+        if abs(late) > max(DELAY_DOUBT_S, 3.0 * sd):
+            held = 1e3 * solved.state.stamp_delay[k]
+            found.append(
+                f"{name} camera: its stamp delay was held at {held:.0f} ms; pictures taken in motion want about "
+                f"{held + 1e3 * late:.0f} ms"
+            )
+    return found
+
+
 def _solve(data: BundleData, chain: SerialChain, start: BundleState, prior: Prior, free, sigma: np.ndarray) -> Solved:
     return solve(BundleModel(data, chain), start, prior, free, sigma[data.camera])
 
 
-def _cleaned(
-    data: BundleData, chain: SerialChain, state: BundleState, cfg: BundleCfg
-) -> tuple[BundleData, np.ndarray, dict[str, int]]:
+def _cleaned(data: BundleData, residuals: np.ndarray, cfg: BundleCfg) -> tuple[BundleData, np.ndarray, dict[str, int]]:
     """Return the data without tags that are grossly off, the corners' standard deviations, how many were left out."""
-    residuals = BundleModel(data, chain).predict(state).residuals
     sigma = np.full(2, cfg.first_sigma_px)
     for k in range(2):
         if (data.camera == k).any():

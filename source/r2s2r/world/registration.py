@@ -14,6 +14,7 @@ from r2s2r.contracts.world import nominal_poses, nominal_wrist_cameras
 from r2s2r.control.kinematics import SerialChain
 from r2s2r.recording.cell_log import Stream
 from r2s2r.world.bundle import Bundle, BundleCfg, adjust
+from r2s2r.world.bundle_checks import check_joint_zeros
 from r2s2r.world.bundle_data import Sighting, bundle_data
 from r2s2r.world.bundle_solver import Prior
 from r2s2r.world.bundle_start import start_state
@@ -98,7 +99,9 @@ def register(
     data = bundle_data(sightings, info.targets, JointTrack(joints, chain))
     guess = first_guess(info, bias, cfg)
     start = start_state(data, chain, guess)
-    return adjust(data, chain, start, known_before(info, guess, bias, cfg), cfg.bundle)
+    bundle = adjust(data, chain, start, known_before(info, guess, bias, cfg), cfg.bundle)
+    check_joint_zeros(bundle.state, guess.poses["mount"])
+    return bundle
 
 
 def first_guess(info: CellInfo, bias: Estimate | None, cfg: RegistrationCfg) -> BundleState:
