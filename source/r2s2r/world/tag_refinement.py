@@ -88,12 +88,12 @@ class _Fit:
         self.sigma, self.tone = 0.7, 0.45
 
     def solved(self) -> RefinedTag:
-        converged = False
+        converged, residual, contrast = False, np.inf, 1.0
         for _ in range(_STEPS):
             uv = self._print_coordinates()
-            chosen = (np.abs(uv) < 1.0 + 2.0 * _OUTSIDE / MODULES).all(axis=-1)
+            chosen = np.abs(uv).max(axis=-1) < 1.0 + 2.0 * _OUTSIDE / MODULES
             if chosen.sum() < 40:
-                return self._result(np.inf, 1.0, False)
+                break
             step, residual, contrast = self._step(uv, chosen)
             self._apply(step)
             if np.abs(step[:8]).max() < _CONVERGED_PX:
@@ -149,7 +149,7 @@ class _Fit:
         """Return the print's light in 0..1 on the patch (h, w), the same a little softer, and its slope (h, w, 2)."""
         texel = ((uv * [1.0, -1.0] + 1.0) * 0.5 * MODULES + _BORDER) * _TEXELS - 0.5
         fine = cv2.resize(texel.astype(np.float32), None, fx=_FINE, fy=_FINE, interpolation=cv2.INTER_LINEAR)
-        sharp = cv2.remap(self.texture, fine, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        sharp = cv2.remap(self.texture, fine[..., 0], fine[..., 1], cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
         soft, softer = (cv2.GaussianBlur(sharp, (0, 0), s * _FINE) for s in (self.sigma, self.sigma + _SIGMA_STEP))
         slope = cv2.merge([cv2.filter2D(soft, -1, kernel) for kernel in (_ACROSS, _ACROSS.T)])
         light, softer, slope = (

@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import cast
 
 import cv2
 import numpy as np
 import pupil_apriltags
 
-from r2s2r.contracts.checks import set_number
+from r2s2r.contracts.checks import set_number, set_vector
 from r2s2r.contracts.errors import RecordingError
 from r2s2r.contracts.targets import TAG_FAMILY, CalibrationTargets
 from r2s2r.world.tag_refinement import RefinedTag, refine_tag
@@ -32,19 +33,20 @@ class TagDetectionCfg:
         ConfigError: a value is not allowed.
     """
 
-    max_bit_errors: int = 0
-    """Bits of the code that may be corrected; texture is read as a tag with some."""
-    min_decision_margin: float = 15.0
+    max_bit_errors: int = 1
+    """Bits of the code that may be corrected; texture is read as a tag with two."""
+    min_decision_margin: float = 8.0
     """AprilTag's mean difference between a bit's grey level and the threshold; sharp tags have 40 to 80."""
     min_border_px: float = 2.0
     """Distance of every corner from the picture's border [px]; beyond it a tag may be cut."""
-    min_edge_px: float = 12.0
-    """Shortest edge [px]: 1.5 px a module."""
+    min_edge_px: float = 9.0
+    """Shortest edge [px]: little more than a pixel a module."""
     max_residual: float = 0.12
     """RMS difference between picture and fitted print over the contrast; noise of 1 % leaves 0.015, a wrong or
     covered print 0.3."""
-    tone_exponent: float = 0.45
-    """Expected exponent of the camera's tone curve (1: linear); its inverse is applied before tags are searched."""
+    tone_exponents: tuple[float, ...] = (1.0, 0.45)
+    """Exponents of tone curves whose inverse is applied before tags are searched, one search each: small tags are
+    found where values are linear in light, tags in dark pictures where they are not. 1 leaves the picture as it is."""
     enlarge: int = 1
     """Factor by which the picture is enlarged for the search; 2 finds a few more small tags in twice the time."""
     repeated_ids: tuple[int, ...] = ()
@@ -56,8 +58,9 @@ class TagDetectionCfg:
         set_number(self, "min_border_px", 0.0, 100.0)
         set_number(self, "min_edge_px", 8.0, 1000.0)
         set_number(self, "max_residual", 0.01, 1.0)
-        set_number(self, "tone_exponent", 0.2, 1.6)
+        set_vector(self, "tone_exponents", len(self.tone_exponents), 0.2, 1.6)
         set_number(self, "enlarge", 1, 4)
+        object.__setattr__(self, "enlarge", int(self.enlarge))
 
 
 @dataclass(frozen=True)
@@ -127,16 +130,11 @@ def detect(
 
 def search(grey: np.ndarray, cfg: TagDetectionCfg) -> list[TagCandidate]:
     """Return everything the detector reports in a grey picture (H, W) uint8, corners in our pixel coordinates."""
-    light = np.round(255.0 * (np.arange(256) / 255.0) ** (1.0 / cfg.tone_exponent)).astype(np.uint8)
-    factor = int(cfg.enlarge)
-    shown = cv2.LUT(grey, light)
-    if factor > 1:
-        shown = cv2.resize(shown, None, fx=factor, fy=factor, interpolation=cv2.INTER_CUBIC)
-    # AprilTag counts from the outer corner of the first pixel, we from its centre.
-    return [
-        TagCandidate(int(tag.tag_id), tag.corners / factor - 0.5, int(tag.hamming), float(tag.decision_margin))
-        for tag in _detector().detect(np.ascontiguousarray(shown))
-    ]
+    found: list[TagCandidate] = []
+    for exponent in cfg.tone_exponents:
+        new = _searched(grey, exponent, cfg.enlarge)
+        found += [candidate for candidate in new if not any(_same(candidate, other) for other in found)]
+    return found
 
 
 def gate(
@@ -175,6 +173,23 @@ def gate(
     ids = np.array([candidate.tag_id for candidate in kept], dtype=int)
     corners = np.array([candidate.corners for candidate in kept]).reshape(-1, 4, 2)
     return TagObservations(ids, corners, (None,) * len(kept), dict(reasons), notes)
+
+
+def _searched(grey: np.ndarray, exponent: float, enlarge: int) -> list[TagCandidate]:
+    shown = cv2.LUT(grey, np.round(255.0 * (np.arange(256) / 255.0) ** (1.0 / exponent)).astype(np.uint8))
+    if enlarge > 1:
+        shown = cv2.resize(shown, None, fx=enlarge, fy=enlarge, interpolation=cv2.INTER_CUBIC)
+    # AprilTag counts from the outer corner of the first pixel, we from its centre.
+    return [
+        TagCandidate(int(tag.tag_id), tag.corners / enlarge - 0.5, int(tag.hamming), float(tag.decision_margin))
+        for tag in cast(list, _detector().detect(np.ascontiguousarray(shown, dtype=np.uint8)))
+    ]
+
+
+def _same(first: TagCandidate, second: TagCandidate) -> bool:
+    apart = np.linalg.norm(first.corners.mean(axis=0) - second.corners.mean(axis=0))
+    near = apart < 0.5 * np.linalg.norm(first.corners[2] - first.corners[0])
+    return first.tag_id == second.tag_id and bool(near)
 
 
 def _doubt(candidate: TagCandidate, allowed: set[int], cfg: TagDetectionCfg) -> str | None:
