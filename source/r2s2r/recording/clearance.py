@@ -14,6 +14,9 @@ _BODY = ("link_base", "link1", "link2", "link3")
 _FOREARM = ("link4", "link5")
 """What the hand and what is screwed to the flange must not meet."""
 
+_THUMB = tuple(f"hand_link_{k}" for k in range(12, 16))
+"""Links of the thumb."""
+
 _UPRIGHT = ("link_base", "link1", "link2")
 """Links that stand on the table and do not come near it."""
 
@@ -51,7 +54,8 @@ class Clearance:
             cfg: distances; None for the defaults.
         """
         self.cfg = cfg or ClearanceCfg()
-        self._robot = _with_the_hand_in_one(robot)
+        # Two boxes for the hand's twenty: what is planned looks at many postures.
+        self._robot = _with_one_box(_with_one_box(robot, "thumb", _THUMB), "fingers", ("hand_",))
         self._high = ~self._robot.select(_UPRIGHT)
         body, forearm = self._robot.select(_BODY), self._robot.select(_FOREARM)
         carried = self._robot.joints == len(robot.chain.names) - 1
@@ -78,14 +82,14 @@ class Clearance:
         return np.asarray(self.free(first + share * way).all(axis=0))
 
 
-def _with_the_hand_in_one(robot: RobotBoxes) -> RobotBoxes:
-    """Return the robot with one box around all boxes of the hand, along the flange's axes."""
-    hand = robot.select(("hand_",))
-    frames = pose_inverse(robot.chain.tip) @ robot.frames[hand]
-    reach = np.sum(np.abs(frames[..., :3, :3]) * robot.half[hand][:, None], axis=-1)
+def _with_one_box(robot: RobotBoxes, name: str, links: tuple[str, ...]) -> RobotBoxes:
+    """Return the robot with one box, along the flange's axes, around all boxes of `links`, which the flange carries."""
+    inside = robot.select(links)
+    frames = pose_inverse(robot.chain.tip) @ robot.frames[inside]
+    reach = np.sum(np.abs(frames[..., :3, :3]) * robot.half[inside][:, None], axis=-1)
     low, high = (frames[:, :3, 3] - reach).min(axis=0), (frames[:, :3, 3] + reach).max(axis=0)
     middle = np.eye(4)
     middle[:3, 3] = 0.5 * (low + high)
-    names = tuple(name for name, inside in zip(robot.names, hand, strict=True) if not inside)
-    rest = RobotBoxes(robot.chain, names, robot.joints[~hand], robot.frames[~hand], robot.half[~hand])
-    return rest.with_box("hand", middle, 0.5 * (high - low))
+    names = tuple(link for link, taken in zip(robot.names, inside, strict=True) if not taken)
+    rest = RobotBoxes(robot.chain, names, robot.joints[~inside], robot.frames[~inside], robot.half[~inside])
+    return rest.with_box(name, middle, 0.5 * (high - low))

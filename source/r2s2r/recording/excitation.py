@@ -23,7 +23,7 @@ SPREAD_HAND = (
     *(0.12, 0.55, 0.55, 0.55),
     *(0.0, 0.55, 0.55, 0.55),
     *(-0.12, 0.55, 0.55, 0.55),
-    *(0.80, 0.50, 0.55, 0.55),
+    *(1.26, 0.35, 0.35, 0.35),
 )
 """Hand joints [rad], half closed with the fingers fanned out and the thumb aside, from where no excitation lets fingers
 touch (a test looks)."""
@@ -57,8 +57,8 @@ class ArmExcitationCfg:
     """Bound of the sweep's acceleration (7) [rad/s2]; the vendor allows 20."""
     triangle_amplitude: tuple[float, ...] = (0.25, 0.15, 0.25, 0.20, 0.30, 0.25, 0.35)
     """Amplitude of the triangle (7) [rad]."""
-    triangle_period_s: tuple[float, ...] = (8.3, 7.1, 7.7, 6.5, 5.9, 6.9, 5.3)
-    """Period of the triangle (7) [s]; no two equal."""
+    triangle_period_s: tuple[float, ...] = (9.7, 7.3, 5.3, 8.3, 4.3, 6.1, 3.7)
+    """Period of the triangle (7) [s]; no two equal, and joint j begins j/7 later."""
     first_shift: float = 0.0
     """Where joint 1 starts in its sweep, in sweeps from low to high; joint j starts j * 2/7 later."""
     fade_s: float = 1.5
@@ -90,7 +90,8 @@ def arm_excitation(time_s: np.ndarray | float, cfg: ArmExcitationCfg) -> np.ndar
         + rate / np.array(cfg.sweep_velocity)
         + rate**2 / np.array(cfg.sweep_acceleration)
     )
-    triangle = np.array(cfg.triangle_amplitude) * _rounded_triangle(time_s / np.array(cfg.triangle_period_s))
+    turns = time_s / np.array(cfg.triangle_period_s) + 0.5 * shift
+    triangle = np.array(cfg.triangle_amplitude) * _rounded_triangle(turns)
     fade = progress(time_s / cfg.fade_s) * progress((cfg.duration_s - time_s) / cfg.fade_s)
     return np.array(AIR_ARM) + fade * (amplitude * np.sin(phase) + triangle)
 
@@ -138,8 +139,8 @@ class HandExcitationCfg:
         ConfigError: a value is out of range, or the motion leaves the vendor's joint limits.
     """
 
-    levels: tuple[float, ...] = (0.05, -0.05, 0.10, -0.15, 0.20, -0.20, 0.30, 0.0, -0.30, 0.15, -0.10, 0.0)
-    """Levels of the steps [rad], relative to SPREAD_HAND."""
+    levels: tuple[float, ...] = (0.05, -0.05, 0.10, -0.10, 0.20, 0.0, 0.30, 0.0, -0.30, -0.15, 0.10, 0.0)
+    """Levels of the steps [rad], relative to SPREAD_HAND; a step of more than 0.3 rad might saturate the drive."""
     hold_s: float = 1.0
     """How long each level is held [s]: several of the slowest time constants that a hand has."""
     triangle_amplitude: tuple[float, ...] = (0.02, 0.05, 0.10, 0.20, 0.30)
@@ -226,13 +227,13 @@ HELD_OUT_ARM = ArmExcitationCfg(
     duration_s=12.0,
     low_hz=0.2,
     high_hz=6.0,
-    triangle_period_s=(5.1, 5.7, 4.7, 6.1, 4.3, 5.3, 6.7),
+    triangle_period_s=(6.1, 4.7, 3.7, 5.3, 3.1, 4.3, 2.7),
     first_shift=1.5,
 )
 """What the arm's fit is judged by: other frequencies at other times."""
 
 HELD_OUT_HAND = HandExcitationCfg(
-    levels=(0.12, -0.08, 0.25, 0.0, -0.22, 0.0),
+    levels=(0.12, -0.08, 0.20, -0.05, -0.25, 0.0),
     hold_s=0.6,
     triangle_amplitude=(0.15, 0.25),
     triangle_speed=(0.22, 0.30),

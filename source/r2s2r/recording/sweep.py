@@ -28,7 +28,7 @@ class SweepCfg:
 
     duration_s: float = 8.0
     """Length [s]."""
-    middle: tuple[float, ...] = (-0.44, -0.08, 0.62, 1.49, 0.15, 1.58, 2.54)
+    middle: tuple[float, ...] = (-0.02, -0.35, 0.02, 1.23, -0.14, 1.78, 1.52)
     """Arm joints (7) [rad] in the middle: the board is then in the wrist picture, the cube in the head picture."""
     shift: tuple[float, ...] = (0.06, 0.08, 0.03)
     """Amplitudes of the position (3) [m]."""

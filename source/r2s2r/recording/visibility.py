@@ -18,9 +18,10 @@ OPEN_HAND = (
     *(0.10, -0.15, 0.0, 0.0),
     *(0.0, -0.15, 0.0, 0.0),
     *(-0.10, -0.15, 0.0, 0.0),
-    *(0.30, 0.0, 0.0, 0.0),
+    *(1.22, 0.1, -0.15, -0.1),
 )
-"""Hand joints [rad] that hide least from the wrist camera: fingers straight, a little back, thumb beside the palm."""
+"""Hand joints [rad] that hide least from the wrist camera: fingers straight and a little back, the thumb stretched out
+as far from them as its collision box stays out of the palm's."""
 
 CUBE_POS_FLANGE = (-0.12, 0.0, 0.0)
 """Where the cube with tags is expected on the flange [m], its axes along the flange's."""
