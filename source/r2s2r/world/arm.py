@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from r2s2r.contracts.checks import set_number
 from r2s2r.contracts.joints import ARM_JOINTS
 from r2s2r.contracts.world import ArmModel, World
 from r2s2r.recording.cell_log import CellLog
@@ -15,16 +14,16 @@ from r2s2r.world.arm_checks import (
     Verdict,
     VerdictCfg,
     band_errors,
-    flat_combinations,
     judge,
     not_separable,
+    spoken,
 )
 from r2s2r.world.arm_model import arm_spec
 from r2s2r.world.estimate import Estimate, FactorFit
 from r2s2r.world.joint_excerpt import JointExcerpt, arm_excerpts, posture
 from r2s2r.world.joint_fit import JointFit, JointFitCfg, fit_joints
+from r2s2r.world.joint_intervals import IntervalCfg, Intervals, intervals
 from r2s2r.world.joint_simulation import JointParameters, JointSimulator
-from r2s2r.world.uncertainty import sandwich
 
 TRAINING, HELD_OUT = "arm_chirp", "arm_chirp_held_out"
 """Segments that are fitted and that are kept for the score."""
@@ -54,14 +53,8 @@ class ArmFitCfg:
     """The fit."""
     verdict: VerdictCfg = field(default_factory=VerdictCfg)
     """When it is accepted."""
-    block_s: float = 0.7
-    """Residuals of this long a stretch may be correlated [s]."""
-    wide: float = 0.5
-    """An interval of at least this share of the value leaves inertia or friction undetermined."""
-
-    def __post_init__(self):
-        set_number(self, "block_s", 0.01, 10.0)
-        set_number(self, "wide", 0.01, 10.0)
+    intervals: IntervalCfg = field(default_factory=IntervalCfg)
+    """What counts as independent, and what as known."""
 
 
 def fit_arm(log: CellLog | Sequence[CellLog], cfg: ArmFitCfg | None = None) -> FactorFit:
@@ -76,20 +69,29 @@ def fit_arm(log: CellLog | Sequence[CellLog], cfg: ArmFitCfg | None = None) -> F
     logs = [log] if isinstance(log, CellLog) else list(log)
     training = tuple(part for one in logs for part in arm_excerpts(one, TRAINING))
     held_out = tuple(part for one in logs for part in arm_excerpts(one, HELD_OUT))
-    hand_pos, warnings = _hand_posture(logs[0])
+    hand_pos, warnings = hand_posture(logs[0])
     fit, simulator = fit_joints(arm_spec(hand_pos), training, cfg.joints)
     score = _Score(simulator, fit, training, held_out)
     verdict = judge(fit, score.bands, score.ratio, cfg.verdict)
-    estimates, undetermined = _estimates(fit, score.ratio, cfg)
-    warnings += _warnings(fit, verdict, undetermined)
+    widths = intervals(fit, score.ratio, cfg.intervals)
     return FactorFit(
         factor="arm",
         value=_arm(fit, training[0]),
-        estimates=estimates,
+        estimates=_estimates(fit, widths),
         residuals=score.residuals | {"accepted": float(verdict.accepted)},
-        warnings=tuple(warnings),
+        warnings=(*warnings, *_warnings(fit, verdict, widths)),
         plots=score.plots,
     )
+
+
+def hand_posture(log: CellLog) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return the hand's joint positions (16) [rad] while the arm moved, and warnings."""
+    segment = log.segment(TRAINING)[0]
+    for stream in ("hand_joint_pos", "hand_command"):
+        found = posture(log, segment, stream)
+        if found is not None:
+            return found, ()
+    return np.array(READY_HAND), ("hand posture not recorded during the arm's motion; taken as the ready pose",)
 
 
 class _Score:
@@ -142,15 +144,6 @@ def _with_gains(excerpt: JointExcerpt, arm: ArmModel) -> JointExcerpt:
     return replace(excerpt, stiffness=np.array(arm.drive_stiffness), damping=np.array(arm.drive_damping))
 
 
-def _hand_posture(log: CellLog) -> tuple[np.ndarray, list[str]]:
-    segment = log.segment(TRAINING)[0]
-    for stream in ("hand_joint_pos", "hand_command"):
-        found = posture(log, segment, stream)
-        if found is not None:
-            return found, []
-    return np.array(READY_HAND), ["hand posture not recorded during the arm's motion; taken as the ready pose"]
-
-
 def _arm(fit: JointFit, excerpt: JointExcerpt) -> ArmModel:
     nominal, found = World.nominal().arm, fit.parameters
     vectors = {
@@ -169,14 +162,7 @@ def _arm(fit: JointFit, excerpt: JointExcerpt) -> ArmModel:
     )
 
 
-def _estimates(fit: JointFit, ratio: float, cfg: ArmFitCfg) -> tuple[tuple[Estimate, ...], list[str]]:
-    """Return the estimates, and the names of what the data do not determine."""
-    groups = np.floor(fit.time_s / cfg.block_s).astype(int)
-    half_width = sandwich(fit.jacobian, fit.residuals, groups).half_width * max(1.0, ratio)
-    limit = np.where(
-        [name.startswith(("encoder_bias", "command_delay")) for name in fit.names], 0.01, cfg.wide * fit.values
-    )
-    determined = (half_width < limit) & ~fit.at_bound
+def _estimates(fit: JointFit, widths: Intervals) -> tuple[Estimate, ...]:
     index = {name: k for k, name in enumerate(fit.names)}
     estimates = []
     for name, unit in UNITS.items():
@@ -188,20 +174,24 @@ def _estimates(fit: JointFit, ratio: float, cfg: ArmFitCfg) -> tuple[tuple[Estim
                 name=f"arm.{name}",
                 kind="vector",
                 value=value,
-                half_width=np.array([np.inf if row is None else half_width[row] for row in rows]),
+                half_width=np.array([np.inf if row is None else widths.half_width[row] for row in rows]),
                 unit=unit,
-                determined=np.array([row is not None and bool(determined[row]) for row in rows]),
+                determined=np.array([row is not None and bool(widths.determined[row]) for row in rows]),
             )
         )
-    return tuple(estimates), [name for name, good in zip(fit.names, determined, strict=True) if not good]
+    return tuple(estimates)
 
 
-def _warnings(fit: JointFit, verdict: Verdict, undetermined: list[str]) -> list[str]:
+def _warnings(fit: JointFit, verdict: Verdict, widths: Intervals) -> list[str]:
     still = [f"arm {ARM_JOINTS[j]} did not move: its parameters stay nominal" for j in np.flatnonzero(~fit.moved)]
     lost = [
         f"arm {ARM_JOINTS[j]}: bias {np.degrees(fit.parameters.encoder_bias[j]):.1f} deg, joint zero likely lost"
         for j in np.flatnonzero(np.abs(fit.parameters.encoder_bias) > LOST_ZERO_RAD)
     ]
-    wide = [f"arm: {', '.join(undetermined)} not determined by the recording"] if undetermined else []
-    flat = [f"arm {line}" for line in not_separable(flat_combinations(fit))]
+    wide = [
+        f"arm {spoken(name)} not determined: {value:.3g} +- {width:.2g}"
+        for name, value, width, good in zip(fit.names, fit.values, widths.half_width, widths.determined, strict=True)
+        if not good
+    ]
+    flat = [f"arm {line}" for line in not_separable(widths.flat)]
     return still + lost + wide + flat + [f"arm not accepted: {reason}" for reason in verdict.reasons]

@@ -134,28 +134,8 @@ def band_errors(
     return BandErrors(edges, gain, phase)
 
 
-def flat_combinations(fit: JointFit, change: float = 0.5, cost_share: float = 0.01) -> tuple[tuple[str, ...], ...]:
-    """Return groups of parameters that can change together while the residual does not tell.
-
-    A group is a direction of the linearised fit along which some parameter changes by the share `change` of its value
-    while the sum of squares grows by less than `cost_share`.
-    """
-    size = np.maximum(np.abs(fit.values), 1e-6)
-    # A bias near zero has no meaningful share: it is compared with 0.1 rad, a delay with 0.1 s.
-    size = np.where([name.startswith(("encoder_bias", "command_delay")) for name in fit.names], 0.1, size)
-    _, strength, directions = np.linalg.svd(fit.jacobian * size, full_matrices=False)
-    cost = float(fit.residuals @ fit.residuals)
-    groups = []
-    for value, direction in zip(strength, directions, strict=True):
-        step = change / np.max(np.abs(direction))
-        if (value * step) ** 2 < max(cost_share * cost, (1e-6 * strength[0] * step) ** 2):
-            large = np.flatnonzero(np.abs(direction) > 0.3 * np.max(np.abs(direction)))
-            groups.append(tuple(fit.names[k] for k in large))
-    return tuple(groups)
-
-
 def not_separable(groups: tuple[tuple[str, ...], ...], unit: str = "joint") -> tuple[str, ...]:
-    """Return one line for each group of :func:`flat_combinations`."""
+    """Return one line for each group of :attr:`r2s2r.world.joint_intervals.Intervals.flat`."""
     order = list(_SPOKEN)
     order.insert(0, order.pop(order.index("stiffness_scale")))
     lines = []

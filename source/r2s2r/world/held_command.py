@@ -27,8 +27,7 @@ class HeldCommand:
         self.values = stream.values
         """(K, n) commands."""
         steps = np.diff(stream.time_s)[:, None] * stream.values[:-1]
-        self.integral = np.vstack([np.zeros_like(stream.values[:1]), np.cumsum(steps, axis=0)])
-        """(K, n) integral of the held command up to each stamp, from the first."""
+        self._integral = np.vstack([np.zeros_like(stream.values[:1]), np.cumsum(steps, axis=0)])
 
     def at(self, time_s: np.ndarray) -> np.ndarray:
         """Return what holds at times (T,) as (T, n)."""
@@ -37,7 +36,7 @@ class HeldCommand:
     def means(self, edges_s: np.ndarray) -> np.ndarray:
         """Return the mean between consecutive edges (T + 1,), which increase, as (T, n)."""
         last = self._last(edges_s)
-        integral = self.integral[last] + self.values[last] * (edges_s - self.time_s[last])[:, None]
+        integral = self._integral[last] + self.values[last] * (edges_s - self.time_s[last])[:, None]
         return np.diff(integral, axis=0) / np.diff(edges_s)[:, None]
 
     def shifted(self, start_s: float) -> "HeldCommand":

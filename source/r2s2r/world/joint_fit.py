@@ -78,6 +78,10 @@ class JointFit:
     """(J,) robust standard deviation of the residuals of each joint [rad]."""
     moved: np.ndarray
     """(J,) bool: joints that moved."""
+    inertia: np.ndarray
+    """(J,) composite inertia of the links about each joint where the first excerpt begins [kg m2]."""
+    stiffness: np.ndarray
+    """(J,) position gain of the drives in the first excerpt [N m/rad]."""
 
 
 def fit_joints(
@@ -105,7 +109,23 @@ def fit_joints(
     residuals = problem.residuals(parameters, np.ones(len(moved)))
     sigma = np.array([_spread(residuals[problem.joint == j]) for j in range(len(moved))])
     parameters, jacobian = problem.optimise(parameters, sigma, cfg.outlier, _TOLERANCE, cfg.max_iterations)
-    return _summary(problem, parameters, jacobian, sigma, moved, cfg.outlier), simulator
+    residuals = problem.residuals(parameters, sigma)
+    weights = np.sqrt(Huber(cfg.outlier).weights(residuals))
+    fit = JointFit(
+        parameters=problem.parameters(parameters),
+        names=tuple(parameters.keys()),
+        values=parameters.as_vector(),
+        at_bound=_at_bound(parameters),
+        jacobian=jacobian * weights[:, None],
+        residuals=residuals * weights,
+        time_s=problem.time_s,
+        joint=problem.joint,
+        sigma=sigma,
+        moved=moved,
+        inertia=simulator.inertia(excerpts[0].start_reading),
+        stiffness=excerpts[0].stiffness,
+    )
+    return fit, simulator
 
 
 def _problem(
@@ -126,30 +146,10 @@ def _windows(excerpts: tuple[JointExcerpt, ...]) -> tuple[JointExcerpt, ...]:
     return tuple(windows)
 
 
-def _summary(
-    problem: JointProblem,
-    parameters: ParameterDict,
-    jacobian: np.ndarray,
-    sigma: np.ndarray,
-    moved: np.ndarray,
-    outlier: float,
-) -> JointFit:
-    residuals = problem.residuals(parameters, sigma)
-    weights = np.sqrt(Huber(outlier).weights(residuals))
+def _at_bound(parameters: ParameterDict) -> np.ndarray:
     values, (low, high) = parameters.as_vector(), parameters.get_bounds()
-    at_bound = (values - low < _AT_BOUND * (high - low)) | (high - values < _AT_BOUND * (high - low))
-    return JointFit(
-        parameters=problem.parameters(parameters),
-        names=tuple(parameters.keys()),
-        values=values,
-        at_bound=at_bound,
-        jacobian=jacobian * weights[:, None],
-        residuals=residuals * weights,
-        time_s=problem.time_s,
-        joint=problem.joint,
-        sigma=sigma,
-        moved=moved,
-    )
+    near = _AT_BOUND * (high - low)
+    return (values - low < near) | (high - values < near)
 
 
 def _spread(residuals: np.ndarray) -> float:

@@ -132,8 +132,13 @@ class JointProblem:
         parts = [self._part(k, sigma) for k in range(len(self._excerpts))]
 
         def residual(x: np.ndarray, parameters: ParameterDict) -> tuple[list, list, list]:
-            found = [part(x, parameters) for part in parts]
-            return tuple(sum((list(one[k]) for one in found), []) for k in range(3))
+            residuals, predictions, records = [], [], []
+            for part in parts:
+                one = part(x, parameters)
+                residuals += one[0]
+                predictions += one[1]
+                records += one[2]
+            return residuals, predictions, records
 
         return residual
 

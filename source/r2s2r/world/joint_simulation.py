@@ -36,9 +36,14 @@ class JointParameters:
     @classmethod
     def of(cls, arm: ArmModel) -> "JointParameters":
         """Return the parameters of an arm."""
-        names = ("armature", "viscous_friction", "coulomb_friction", "encoder_bias")
-        vectors = (np.array(getattr(arm, name)) for name in names)
-        return cls(*vectors, arm.command_delay_s, np.ones(len(arm.armature)))
+        rows = (arm.armature, arm.viscous_friction, arm.coulomb_friction, arm.encoder_bias)
+        return cls.of_rows(np.array(rows), arm.command_delay_s)
+
+    @classmethod
+    def of_rows(cls, rows: np.ndarray, command_delay_s: float) -> "JointParameters":
+        """Return parameters from armature, viscous and Coulomb friction and bias as rows (4, J); gains as stated."""
+        armature, viscous, coulomb, bias = np.asarray(rows, dtype=float)
+        return cls(armature, viscous, coulomb, bias, float(command_delay_s), np.ones(len(armature)))
 
 
 class JointSimulator:
@@ -63,6 +68,16 @@ class JointSimulator:
         """Physics step [s]."""
         return float(self.model.opt.timestep)
 
+    def inertia(self, joint_pos: np.ndarray) -> np.ndarray:
+        """Return the composite inertia (J,) [kg m2] of the links about each joint, without armature."""
+        model, data = copy.copy(self.model), mujoco.MjData(self.model)
+        model.dof_armature[:] = 0.0
+        data.qpos[:] = joint_pos
+        mujoco.mj_forward(model, data)
+        full = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, full)
+        return np.diagonal(full).copy()
+
     def candidate(self, parameters: JointParameters, excerpt: JointExcerpt) -> mujoco.MjModel:
         """Return a model with these parameters and the excerpt's gains."""
         model = copy.copy(self.model)
@@ -86,7 +101,7 @@ class JointSimulator:
         start[:, 1 : 1 + count] = [excerpt.start_reading - candidate.encoder_bias for candidate in parameters]
         start[:, 1 + count : 1 + 2 * count] = excerpt.start_speed
         states, _ = self._rollout.rollout(list(models), self._data, start, control, chunk_size=1)
-        return states[:, :, : 1 + 2 * count]
+        return np.asarray(states)[:, :, : 1 + 2 * count]
 
     def readings(self, parameters: Sequence[JointParameters], excerpt: JointExcerpt) -> np.ndarray:
         """Return what the encoders of C candidates would have read at the excerpt's stamps (C, T, J) [rad]."""

@@ -33,21 +33,25 @@ def start_values(
     grid = np.arange(0.0, excerpt.duration_s, GRID_S)
     uniform = np.stack([np.interp(grid, excerpt.time_s, column) for column in excerpt.readings.T], axis=1)
     pos, speed, acceleration = (
-        savgol_filter(uniform, _WINDOW, 3, deriv=order, delta=GRID_S, axis=0) for order in range(3)
+        np.asarray(savgol_filter(uniform, _WINDOW, 3, deriv=order, delta=GRID_S, axis=0)) for order in range(3)
     )
     inside = slice(_WINDOW, -_WINDOW)
     known = _rigid_body_torque(model, pos, speed, acceleration) + excerpt.damping * speed + excerpt.stiffness * pos
-    best, best_cost = None, np.inf
+    best, best_cost, best_delay = np.zeros((4, len(moved))), np.inf, 0.0
     for delay in delays_s:
         edges = np.append(grid, grid[-1] + GRID_S) - 0.5 * GRID_S
-        targets = savgol_filter(excerpt.command.means(edges - delay), _WINDOW, 3, axis=0)
+        targets = _smooth(excerpt.command.means(edges - delay))
         drive = (excerpt.stiffness * targets - known)[inside]
         columns = [acceleration[inside], speed[inside], np.tanh(speed[inside] / _REST_SPEED)]
         solution, cost = _regress(columns, drive, excerpt.stiffness, moved)
         if cost < best_cost:
-            best, best_cost = (solution, float(delay)), cost
-    solution, delay = best if best is not None else (np.zeros((4, len(moved))), 0.0)
-    return JointParameters(*solution, delay, np.ones(len(moved)))
+            best, best_cost, best_delay = solution, cost, delay
+    return JointParameters.of_rows(best, best_delay)
+
+
+def _smooth(values: np.ndarray) -> np.ndarray:
+    """Return values (T, J) filtered as the readings are, so that both keep in step."""
+    return np.asarray(savgol_filter(values, _WINDOW, 3, axis=0))
 
 
 def _regress(
