@@ -1,7 +1,7 @@
 """A cell without pictures: hidden poses, lenses and joints, and the tag corners that its cameras would measure."""
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -61,7 +61,6 @@ class Recording:
     joints: Stream
     sightings: list[Sighting]
     belt_command: Stream
-    belt_runs: list[tuple[float, float]] = field(default_factory=list)
 
 
 def draw_truth(rng: np.random.Generator) -> Truth:
@@ -69,16 +68,10 @@ def draw_truth(rng: np.random.Generator) -> Truth:
     wrist, poses = nominal_wrist_cameras(), nominal_poses()
     lens, head = wrist.camera, poses.head_camera
     stretch, head_stretch = rng.uniform(0.97, 1.03), rng.normal(1.0, 0.006)
+    focal = (lens.fx * stretch, lens.fy * stretch * rng.normal(1.0, 0.002))
     terms = rng.uniform(-1, 1, 4) * (0.02, 0.006, 0.002, 0.0005)
     return Truth(
-        wrist=FisheyeCamera(
-            640,
-            480,
-            lens.fx * stretch,
-            lens.fy * stretch * rng.normal(1.0, 0.002),
-            *(319.5, 239.5) + rng.normal(0, 4, 2),
-            *terms,
-        ),
+        wrist=FisheyeCamera(640, 480, *focal, *(319.5, 239.5) + rng.normal(0, 4, 2), *terms),
         head=replace(
             head,
             fx=head.fx * head_stretch,
@@ -105,45 +98,67 @@ def _near(rng, matrix, shift_m, turn_deg):
 
 
 def record(
-    truth: Truth, rng: np.random.Generator, stops: int = 45, noise: Noise = Noise(), sweep: bool = True
+    truth: Truth,
+    rng: np.random.Generator,
+    stops: int = 45,
+    noise: Noise = Noise(),
+    sweep: str | None = "waves",
+    jump: tuple[str, float, np.ndarray] | None = None,
 ) -> Recording:
-    """Return what a run of `stops` viewpoints, a sweep and two belt runs leaves."""
+    """Return what a run of `stops` viewpoints, a sweep and two belt runs leaves.
+
+    `sweep` moves all joints in "waves" or the first in a "sine"; `jump` names a pose that moves by a twist at a time [s].
+    """
     chain, targets = flange_chain(), default_targets()
-    reached = _stop_positions(chain, rng, stops)
-    plan = _Motion(reached, rng) if sweep else _Motion(reached, rng, sweep_s=0.0)
-    true_chain = chain.moved(truth.offsets)
-    tags = _tags(targets)
-    sightings, frame = [], 0
-    shots = [(t, "wrist", True) for t in plan.stop_times] + [(t, "head", True) for t in plan.stop_times]
-    shots += [(t, "wrist", False) for t in np.arange(plan.sweep[0] + 0.3, plan.sweep[1] - 0.3, 0.2)]
-    shots += [(t, "head", False) for t in np.arange(plan.sweep[0] + 0.3, plan.sweep[1] - 0.3, 0.4)]
-    for time_s, camera, _ in sorted(shots):
-        sightings += _picture(truth, true_chain, tags, plan, time_s, camera, frame, noise, rng)
-        frame += 1
-    start, runs, commands = plan.sweep[1] + 2.0, [], [(0.0, 0.0)]
-    park = plan(plan.sweep[1])
-    for speed in BELT_SPEEDS:
+    plan = _Motion(_stop_positions(chain, rng, stops), rng, sweep)
+    true_chain, tags = chain.moved(truth.offsets), _tags(targets)
+    shots = [(t, camera) for t in plan.stop_times for camera in ("wrist", "head")]
+    if sweep:
+        shots += [(t, "wrist") for t in np.arange(plan.sweep[0] + 0.3, plan.sweep[1] - 0.3, 0.2)]
+        shots += [(t, "head") for t in np.arange(plan.sweep[0] + 0.3, plan.sweep[1] - 0.3, 0.4)]
+    sightings: list[Sighting] = []
+    for frame, (time_s, camera) in enumerate(sorted(shots)):
+        now = _after_jump(truth, jump, time_s)
+        sightings += _picture(now, true_chain, tags, plan, time_s, camera, frame, noise, rng)
+    command, ridden = _belt_runs(truth, targets, plan.sweep[1] + 2.0, noise, rng)
+    joints = _readings(plan, float(command.time_s[-1]), truth.bias, noise, rng)
+    return Recording(truth, chain, targets, joints, sightings + ridden, command)
+
+
+def _after_jump(truth: Truth, jump, time_s: float) -> Truth:
+    if jump is None or time_s < jump[1]:
+        return truth
+    return replace(truth, poses={**truth.poses, jump[0]: truth.poses[jump[0]] @ se3_exp(jump[2])})
+
+
+def _belt_runs(truth, targets, start, noise, rng):
+    """Return the commands, and the sightings of the block on the belt in runs of 8 s."""
+    commands, sightings = [(0.0, 0.0)], []
+    for run, speed in enumerate(BELT_SPEEDS):
         commands += [(start, speed), (start + 8.0, 0.0)]
-        runs.append((start, start + 8.0))
         for k, time_s in enumerate(np.arange(start + 1.0, start + 8.0, 0.4)):
-            sightings += _item_picture(truth, targets, time_s, start, speed, frame + k, noise, rng)
-        frame, start = frame + 100, start + 10.0
-    times = np.arange(0.0, start, 0.005)
+            frame = 1000 + 100 * run + k
+            sightings += _item_picture(truth, targets, time_s, start, speed, frame, noise, rng)
+        start += 10.0
+    sent = np.array(commands)
+    return Stream(sent[:, 0], sent[:, 1:]), sightings
+
+
+def _readings(plan, end, bias, noise, rng):
+    times = np.arange(0.0, end, 0.005)
     times = times[rng.random(len(times)) > 0.005]
-    values = np.where((times < plan.sweep[1])[:, None], plan(np.minimum(times, plan.sweep[1])), park)
-    values = values + truth.bias + rng.normal(0.0, noise.reading, values.shape)
-    stamps, sent = times + rng.normal(0.0, 2e-4, len(times)), np.array(commands)
-    return Recording(truth, chain, targets, Stream(stamps, values), sightings, Stream(sent[:, 0], sent[:, 1:]), runs)
+    values = plan(np.minimum(times, plan.sweep[1])) + bias + rng.normal(0.0, noise.reading, (len(times), 7))
+    return Stream(times + rng.normal(0.0, 2e-4, len(times)), values)
 
 
 class _Motion:
     """Joint positions over time: rests joined by smooth moves, then a sweep over the board."""
 
-    def __init__(self, reached: np.ndarray, rng: np.random.Generator, sweep_s: float = 8.0):
-        self.reached = reached
+    def __init__(self, reached: np.ndarray, rng: np.random.Generator, sweep: str | None):
+        self.reached, self._sine = reached, sweep == "sine"
         self.stop_times = (STOP_S + MOVE_S) * np.arange(len(reached)) + 0.5 + rng.uniform(0.0, 0.3, len(reached))
         end = (STOP_S + MOVE_S) * len(reached)
-        self.sweep = (end, end + sweep_s)
+        self.sweep = (end, end + (8.0 if sweep else 0.0))
         self._phases = rng.uniform(0.0, 2 * np.pi, (2, 7))
 
     def __call__(self, time_s):
@@ -156,6 +171,9 @@ class _Motion:
         smooth = s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
         resting = self.reached[k] + smooth * (self.reached[following] - self.reached[k])
         since = np.maximum(time_s - self.sweep[0], 0.0)[..., None]
+        if self._sine:
+            wave = 0.3 * np.sin(np.pi * since) * np.eye(7)[0]
+            return np.where((time_s < self.sweep[0])[..., None], resting, self.reached[0] + wave)
         ramp = np.clip(since, 0.0, 1.0)
         ramp = ramp**3 * (10.0 - 15.0 * ramp + 6.0 * ramp**2)
         wave = 0.12 * np.sin(1.5 * since + self._phases[0]) + 0.06 * np.sin(3.1 * since + self._phases[1])
@@ -219,30 +237,26 @@ def _item_picture(truth, targets, stamp_s, start, speed, frame, noise, rng):
 
 
 def _stop_positions(chain, rng, count):
-    """Return joint positions (count, 7): the camera over board, table and belt tags, the cube towards the head camera."""
-    wrist, poses = nominal_wrist_cameras(), nominal_poses()
+    """Return joint positions (count, 7) from where the wrist camera sees tags, or the head camera the cube."""
+    wrist = nominal_wrist_cameras()
     mount = pose(np.array(wrist.pos_flange), np.array(wrist.quat_flange))
     goals = []
     for k in range(count * 3):
         kind = ("board", "board", "cube", "table", "board", "belt", "cube")[k % 7]
         if kind == "cube":
-            pos = rng.uniform((0.25, -0.3, 0.2), (0.5, 0.3, 0.5))
             turn = rng.normal(size=3)
-            goals.append(pose(pos, quat_exp(turn / np.linalg.norm(turn) * rng.uniform(0.0, 3.0))))
+            turn *= rng.uniform(0.0, 3.0) / np.linalg.norm(turn)
+            goals.append(pose(rng.uniform((0.25, -0.3, 0.2), (0.5, 0.3, 0.5)), quat_exp(turn)))
             continue
         target = {
             "board": np.array(BOARD_POS_B) + rng.uniform(-0.12, 0.12, 3) * (1, 1, 0),
             "table": np.array([rng.choice([0.3, 0.7]), rng.uniform(-0.2, 0.2), 0.0]),
             "belt": np.array([0.52, rng.choice([-1, 1]) * 0.36, 0.1]),
         }[kind]
-        tilt = rng.normal(0.0, 0.45, 2)
-        eye = target + rng.uniform(0.2, 0.42) * np.r_[np.tan(np.clip(tilt, -0.8, 0.8)), 1.0] / np.linalg.norm(
-            np.r_[np.tan(tilt), 1.0]
-        )
-        view = pose(eye, look_at(eye, target + (1e-3, 0, 0))) @ pose(
-            np.zeros(3), quat_exp(np.array([0, 0, rng.uniform(-3, 3)]))
-        )
-        goals.append(view @ pose_inverse(mount))
+        away = np.r_[np.tan(np.clip(rng.normal(0.0, 0.45, 2), -0.8, 0.8)), 1.0]
+        eye = target + rng.uniform(0.2, 0.42) * away / np.linalg.norm(away)
+        rolled = pose(np.zeros(3), quat_exp(np.array([0.0, 0.0, rng.uniform(-3.0, 3.0)])))
+        goals.append(pose(eye, look_at(eye, target + (1e-3, 0.0, 0.0))) @ rolled @ pose_inverse(mount))
     joints, reached = _inverse_kinematics(chain, np.array(goals), rng)
     good = np.flatnonzero(reached)
     if len(good) < count:
@@ -251,23 +265,21 @@ def _stop_positions(chain, rng, count):
 
 
 def _inverse_kinematics(chain, goals, rng):
+    """Return joint positions (n, 7), and whether they reach the flange poses (n, 4, 4)."""
     low, high = np.maximum(chain.lower, -3.0) + 0.05, np.minimum(chain.upper, 3.0) - 0.05
+    usual, none = np.array([0.0, -0.4, 0.0, 0.9, 0.0, 1.2, 0.0]), np.zeros((7, 6))
     best, reached = np.zeros((len(goals), 7)), np.zeros(len(goals), bool)
     for _ in range(6):
-        start = np.clip(
-            np.array([0.0, -0.4, 0.0, 0.9, 0.0, 1.2, 0.0]) + rng.normal(0.0, 0.4, (len(goals), 7)), low, high
-        )
+        tried = np.clip(usual + rng.normal(0.0, 0.4, (len(goals), 7)), low, high)
         for _ in range(40):
-            flange, twists = flange_motion(chain, np.zeros((7, 6)), start)
+            flange, twists = flange_motion(chain, none, tried)
             error = se3_log(goals @ pose_inverse(flange))
-            jacobian = twists[:, :, 36:]
-            damped = jacobian @ np.swapaxes(jacobian, 1, 2) + 1e-3 * np.eye(6)
-            step = (np.swapaxes(jacobian, 1, 2) @ np.linalg.solve(damped, error[..., None]))[..., 0]
-            start = np.clip(start + np.clip(step, -0.3, 0.3), low, high)
-        done = (
-            np.linalg.norm(se3_log(goals @ pose_inverse(flange_motion(chain, np.zeros((7, 6)), start)[0])), axis=1)
-            < 0.02
-        )
-        best[done & ~reached] = start[done & ~reached]
+            across = np.swapaxes(twists[:, :, 36:], 1, 2)
+            damped = np.swapaxes(across, 1, 2) @ across + 1e-3 * np.eye(6)
+            step = (across @ np.linalg.solve(damped, error[..., None]))[..., 0]
+            tried = np.clip(tried + np.clip(step, -0.3, 0.3), low, high)
+        left = se3_log(goals @ pose_inverse(flange_motion(chain, none, tried)[0]))
+        done = np.linalg.norm(left, axis=1) < 0.02
+        best[done & ~reached] = tried[done & ~reached]
         reached |= done
     return best, reached

@@ -136,9 +136,7 @@ def check_tag_sizes(data: BundleData, state: BundleState, chain: SerialChain, on
         excess, sd = one_more.step((BundleModel(grown, chain).predict(state).residuals - here) / step)
         if abs(excess) < _CERTAIN * sd:
             continue
-        said = (
-            f"tags of the {name} are {1.0 + excess:.3f} times as large as given, by the measure of the robot's motion"
-        )
+        said = f"tags of the {name} are {1.0 + excess:.3f} times as large as given, measured by the robot's motion"
         if abs(excess) > SIZE_LIMITS[1]:
             raise GroundingError(f"cameras: {said}; allowed are {1 - SIZE_LIMITS[1]:.2f} to {1 + SIZE_LIMITS[1]:.2f}")
         if abs(excess) > SIZE_LIMITS[0]:
@@ -164,17 +162,19 @@ def _corrections(
 
 def _step(times: np.ndarray, steps: np.ndarray) -> PoseStep | None:
     """Return the split of the pictures that explains most of their scatter, None where no split is certain."""
-    best, best_gain = None, 0.0
     scaled = steps * np.r_[np.ones(3), np.full(3, _LEVER)]
-    for k in range(_LEAST_PICTURES, len(times) - _LEAST_PICTURES + 1):
-        before, after = np.median(scaled[:k], axis=0), np.median(scaled[k:], axis=0)
-        scatter = np.concatenate([scaled[:k] - before, scaled[k:] - after])
-        sd = 1.4826 * np.median(np.linalg.norm(scatter, axis=1)) * np.sqrt(1.0 / k + 1.0 / (len(times) - k))
-        jump = after - before
-        gain = float(np.linalg.norm(jump) / max(sd, 1e-9))
-        shift, turn = float(np.linalg.norm(jump[:3])), float(np.linalg.norm(jump[3:])) / _LEVER
-        if gain > best_gain:
-            best_gain, best = gain, PoseStep(float(0.5 * (times[k - 1] + times[k])), shift, turn)
-    if best is None or best_gain < _CERTAIN:
+    splits = range(_LEAST_PICTURES, len(times) - _LEAST_PICTURES + 1)
+    if not len(splits):
         return None
-    return best if best.shift_m > MOVED_LIMITS[0] or best.turn_rad > MOVED_LIMITS[1] else None
+    k = min(splits, key=lambda k: _scatter(scaled[:k]).sum() + _scatter(scaled[k:]).sum())
+    scatter = np.concatenate([_scatter(scaled[:k]), _scatter(scaled[k:])])
+    sd = max(1.4826 * float(np.median(scatter)) * np.sqrt(1.0 / k + 1.0 / (len(times) - k)), 1e-9)
+    jump = np.median(scaled[k:], axis=0) - np.median(scaled[:k], axis=0)
+    shift, turn = float(np.linalg.norm(jump[:3])), float(np.linalg.norm(jump[3:])) / _LEVER
+    large = shift > MOVED_LIMITS[0] or turn > MOVED_LIMITS[1]
+    certain = np.linalg.norm(jump) > _CERTAIN * sd
+    return PoseStep(float(0.5 * (times[k - 1] + times[k])), shift, turn) if large and certain else None
+
+
+def _scatter(steps: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(steps - np.median(steps, axis=0), axis=1)

@@ -115,11 +115,8 @@ def _from_wrist(views: list[GroupView], flange: np.ndarray) -> dict[str, np.ndar
     hands = np.array([flange[v.exposure] for v in seen[name]])
     targets = np.array([v.T_cam_group for v in seen[name]])
     solved = solve_hand_eye(hands, targets, HandEyeCfg(fit_scale=True))
-    if not SCALE_LIMITS[0] < solved.scale < SCALE_LIMITS[1]:
-        raise GroundingError(
-            f"cameras: by robot motion the tags of the {name} are {solved.scale:.3f} times as large as given; allowed "
-            f"are {SCALE_LIMITS[0]} to {SCALE_LIMITS[1]}: correct the tag size (its unit?)"
-        )
+    for other in STATIC:
+        _check_scale(other, seen[other], flange)
     poses = {"mount": solved.camera, name: solved.target}
     for other in STATIC:
         if other != name and seen[other]:
@@ -127,6 +124,22 @@ def _from_wrist(views: list[GroupView], flange: np.ndarray) -> dict[str, np.ndar
                 np.array([flange[v.exposure] @ solved.camera @ v.T_cam_group for v in seen[other]])
             )
     return poses
+
+
+def _check_scale(name: str, views: list[GroupView], flange: np.ndarray) -> None:
+    """Refuse a group whose tags robot motion finds to be of another size, as far as its pictures can tell."""
+    if len(views) < 3:
+        return
+    hands, targets = (np.array(x) for x in zip(*((flange[v.exposure], v.T_cam_group) for v in views), strict=True))
+    try:
+        scale = solve_hand_eye(hands, targets, HandEyeCfg(fit_scale=True)).scale
+    except GroundingError:  # this group alone leaves a direction open
+        return
+    if not SCALE_LIMITS[0] < scale < SCALE_LIMITS[1]:
+        raise GroundingError(
+            f"cameras: by robot motion the tags of the {name} are {scale:.3f} times as large as given; allowed are "
+            f"{SCALE_LIMITS[0]} to {SCALE_LIMITS[1]}: correct the tag size (its unit?)"
+        )
 
 
 def _from_head(

@@ -16,8 +16,9 @@ from r2s2r.world.hand_eye_problem import LEVER, HandEyeCfg, HandEyeProblem, Hand
 from r2s2r.world.observability import unseen_directions
 from r2s2r.world.uncertainty import Covariance, sandwich
 
-_LEAST_NOISE_M = 2e-4
-"""Residuals are never taken to be better than this when observability is judged [m]."""
+_NOISE_M = (2e-4, 2e-3)
+"""Residuals are taken to lie within this when observability is judged [m]: beyond it the input contradicts itself,
+which is another matter than motion that shows too little."""
 
 _MUCH_BETTER = 0.3
 """Another reading of the input is believed when it leaves less than this fraction of the residual."""
@@ -137,7 +138,7 @@ def _report(problem: HandEyeProblem, state: HandEyeState) -> HandEye:
 def _check_observable(
     problem: HandEyeProblem, state: HandEyeState, jacobian: np.ndarray, residuals: np.ndarray
 ) -> None:
-    sigma = max(1.4826 * float(np.median(np.abs(residuals))), _LEAST_NOISE_M)
+    sigma = float(np.clip(1.4826 * np.median(np.abs(residuals)), *_NOISE_M))
     first = int(np.searchsorted(problem.free, 6))
     in_mother = jacobian[:, first : first + 6].copy()
     # Turns of the target about the axes of its mother frame, which the message names.
