@@ -101,7 +101,7 @@ def test_a_box_hides_what_lies_behind_it_only():
             [0.0, 0.0, 2.0],  # at the eye's back
             [0.5, 0.0, -1.0],  # aside
             [0.0, 0.0, 0.05],  # inside
-            [0.2, 0.0, -1.0],  # seen past the lower edge? The ray passes x = 0.11 at the box's lower side
+            [0.2, 0.0, -1.0],  # leaves through a side, but enters from above at x = 0.09
         ]
     )
     np.testing.assert_array_equal(hides(box, half, eye, points), [True, False, False, False, True, True])
