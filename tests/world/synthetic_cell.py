@@ -107,7 +107,7 @@ def record(
 ) -> Recording:
     """Return what a run of `stops` viewpoints, a sweep and two belt runs leaves.
 
-    `sweep` moves all joints in "waves" or the first in a "sine"; `jump` names a pose that moves by a twist at a time [s].
+    `sweep` moves all joints in "waves" or the first in a "sine"; `jump` is a pose that moves, when [s], by which twist.
     """
     chain, targets = flange_chain(), default_targets()
     plan = _Motion(_stop_positions(chain, rng, stops), rng, sweep)

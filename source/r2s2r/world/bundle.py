@@ -8,11 +8,12 @@ from r2s2r.contracts.cell import CAMERAS
 from r2s2r.contracts.checks import set_number
 from r2s2r.contracts.errors import GroundingError
 from r2s2r.control.kinematics import SerialChain
-from r2s2r.world.bundle_checks import OneMore, check_steady, check_tag_sizes
+from r2s2r.world.bundle_checks import OneMore, check_tag_sizes
 from r2s2r.world.bundle_data import GROUPS, BundleData
 from r2s2r.world.bundle_model import BundleModel
 from r2s2r.world.bundle_solver import Prior, Solved, solve
 from r2s2r.world.bundle_state import BLOCKS, STEP_SIZE, BundleState
+from r2s2r.world.bundle_steadiness import check_steady
 from r2s2r.world.uncertainty import Covariance, sandwich
 
 HELD_OUT_EVERY = 5
@@ -103,7 +104,7 @@ def adjust(
     state = _solve(small.chosen(small.still), chain, start, prior, free & ~_clocks(), first).state
     state = _solve(small, chain, state, prior, free, first).state
     predicted = BundleModel(data, chain).predict(state)
-    check_steady(data, predicted)
+    check_steady(data, predicted, free, prior.rows)
     data, sigma, left_out = _cleaned(data, predicted.residuals, cfg)
     held_out = _held_out(data)
     state = _solve(data.chosen(~held_out).condensed(), chain, state, prior, free, sigma).state

@@ -1,20 +1,16 @@
-"""What would make an adjusted cell wrong although it fits: a camera that moved, a lost joint zero, a wrong tag size."""
+"""What would make an adjusted cell wrong although it fits: a lost joint zero, a wrong tag size."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from r2s2r.contracts.cell import CAMERAS
 from r2s2r.contracts.errors import GroundingError
 from r2s2r.contracts.joints import ARM_JOINTS
 from r2s2r.contracts.transforms import pose_inverse, se3_log
 from r2s2r.control.kinematics import SerialChain
 from r2s2r.world.bundle_data import GROUPS, BundleData
-from r2s2r.world.bundle_model import HEAD, WRIST, BundleModel, Predicted
-from r2s2r.world.bundle_state import BLOCKS, BundleState
-
-MOVED_LIMITS = (2e-3, np.deg2rad(0.2))
-"""A camera that shifts [m] or turns [rad] by more during a recording cannot be described by one pose."""
+from r2s2r.world.bundle_model import BundleModel
+from r2s2r.world.bundle_state import BundleState
 
 BIAS_LIMIT = np.deg2rad(5.0)
 """Encoder bias [rad] above which a joint has rather lost its zero."""
@@ -26,55 +22,8 @@ joint looks the same to every camera."""
 SIZE_LIMITS = (5e-3, 0.03)
 """Fractions by which tags may differ from their given size before it is mentioned, and before the fit is refused."""
 
-_PULL = (0.02, np.deg2rad(2.0))
-"""A picture's own correction is pulled to zero by this [m, rad], where it has few corners."""
-
 _CERTAIN = 6.0
 """Steps are believed from this many standard deviations on."""
-
-_LEAST_PICTURES = 4
-"""Pictures needed on either side of a step."""
-
-_LEVER = 0.5
-"""Distance [m] at which a turn shows as a shift, to weigh the two."""
-
-
-@dataclass(frozen=True)
-class PoseStep:
-    """The place in time where a camera's own corrections jump."""
-
-    time_s: float
-    """Between which pictures' stamps [s]."""
-    shift_m: float
-    """How far it moved."""
-    turn_rad: float
-    """How far it turned."""
-
-
-def check_steady(data: BundleData, predicted: Predicted, sigma: float = 0.2) -> None:
-    """Refuse a recording during which a camera moved.
-
-    Args:
-        data: all corners, gross errors included.
-        predicted: where a first fit puts them.
-        sigma: standard deviation of a corner [px].
-
-    Raises:
-        GroundingError: a camera's pose jumps; which, when and by how much is in the message.
-    """
-    steps = {}
-    for camera, block in ((WRIST, "mount"), (HEAD, "head")):
-        chosen = data.still & (data.camera == camera) & (data.group != GROUPS.index("flange"))
-        step = _step(*_corrections(data, predicted, chosen, block, sigma))
-        if step is not None:
-            steps[CAMERAS[camera]] = step
-    if not steps:
-        return
-    name, step = max(steps.items(), key=lambda item: item[1].shift_m + _LEVER * item[1].turn_rad)
-    said = f"moved by {1e3 * step.shift_m:.1f} mm and {np.rad2deg(step.turn_rad):.2f} deg at {step.time_s:.1f} s"
-    if len(steps) == 2:
-        raise GroundingError(f"cameras: what both cameras see {said} against the robot; fix all and record again")
-    raise GroundingError(f"cameras: the {name} camera {said}; fix it and record again")
 
 
 def check_joint_zeros(state: BundleState, drawn_mount: np.ndarray) -> None:
@@ -142,39 +91,3 @@ def check_tag_sizes(data: BundleData, state: BundleState, chain: SerialChain, on
         if abs(excess) > SIZE_LIMITS[0]:
             found.append(f"wrist camera: {said}")
     return found
-
-
-def _corrections(
-    data: BundleData, predicted: Predicted, chosen: np.ndarray, block: str, sigma: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return stamps (F,) and the step (F, 6) that would fit each picture alone."""
-    times, steps = [], []
-    pull = np.diag(np.repeat(np.array(_PULL) ** -2.0, 3))
-    for frame in np.unique(data.frame[chosen]):
-        rows = chosen & (data.frame == frame)
-        jacobian = predicted.jacobian[rows][:, :, BLOCKS[block]].reshape(-1, 6) / sigma
-        residuals = predicted.residuals[rows].ravel() / sigma
-        steps.append(-np.linalg.solve(jacobian.T @ jacobian + pull, jacobian.T @ residuals))
-        times.append(data.stamp_s[rows][0])
-    order = np.argsort(times)
-    return np.array(times)[order], np.array(steps).reshape(-1, 6)[order]
-
-
-def _step(times: np.ndarray, steps: np.ndarray) -> PoseStep | None:
-    """Return the split of the pictures that explains most of their scatter, None where no split is certain."""
-    scaled = steps * np.r_[np.ones(3), np.full(3, _LEVER)]
-    splits = range(_LEAST_PICTURES, len(times) - _LEAST_PICTURES + 1)
-    if not len(splits):
-        return None
-    k = min(splits, key=lambda k: _scatter(scaled[:k]).sum() + _scatter(scaled[k:]).sum())
-    scatter = np.concatenate([_scatter(scaled[:k]), _scatter(scaled[k:])])
-    sd = max(1.4826 * float(np.median(scatter)) * np.sqrt(1.0 / k + 1.0 / (len(times) - k)), 1e-9)
-    jump = np.median(scaled[k:], axis=0) - np.median(scaled[:k], axis=0)
-    shift, turn = float(np.linalg.norm(jump[:3])), float(np.linalg.norm(jump[3:])) / _LEVER
-    large = shift > MOVED_LIMITS[0] or turn > MOVED_LIMITS[1]
-    certain = np.linalg.norm(jump) > _CERTAIN * sd
-    return PoseStep(float(0.5 * (times[k - 1] + times[k])), shift, turn) if large and certain else None
-
-
-def _scatter(steps: np.ndarray) -> np.ndarray:
-    return np.linalg.norm(steps - np.median(steps, axis=0), axis=1)

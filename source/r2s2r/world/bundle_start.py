@@ -109,9 +109,7 @@ def _from_wrist(views: list[GroupView], flange: np.ndarray) -> dict[str, np.ndar
     name = max(STATIC, key=lambda name: len(seen[name]))
     if len(seen[name]) < 3:
         counts = ", ".join(f"{len(seen[name])} of the {name}" for name in STATIC)
-        raise GroundingError(
-            f"cameras: the wrist's still pictures show {counts} with {_LEAST_TAGS} tags; allowed are 3"
-        )
+        raise GroundingError(f"cameras: still wrist pictures with {_LEAST_TAGS} tags: {counts}; 3 are needed of one")
     hands = np.array([flange[v.exposure] for v in seen[name]])
     targets = np.array([v.T_cam_group for v in seen[name]])
     solved = solve_hand_eye(hands, targets, HandEyeCfg(fit_scale=True))
