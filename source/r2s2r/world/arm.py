@@ -37,6 +37,9 @@ UNITS = {
 }
 """Fitted fields of ArmModel and their units."""
 
+_SPIKE = 20.0
+"""Errors beyond this many median errors are wild readings and are not scored."""
+
 LOST_ZERO_RAD = np.radians(5.0)
 """A bias beyond this is no calibration error: the joint has lost its zero (xarm_ros2 issue 119 saw 10 to 14 deg)."""
 
@@ -111,9 +114,11 @@ class _Score:
             simulator.readings([JointParameters.of(nominal)], _with_gains(part, nominal))[0] for part in held_out
         ]
         seen = [simulator.readings([fit.parameters], part)[0] for part in training]
-        held_out_rms = self._rms(held_out, fitted)
-        nominal_rms = self._rms(held_out, ungrounded)
-        training_rms = self._rms(training, seen)
+        errors = self._errors(held_out, fitted)
+        usual = _usual(errors)
+        held_out_rms, nominal_rms = _rms(errors[usual]), _rms(self._errors(held_out, ungrounded)[usual])
+        errors = self._errors(training, seen)
+        training_rms = _rms(errors[_usual(errors)])
         self.ratio = held_out_rms / max(training_rms, 1e-12)
         self.bands: BandErrors = band_errors(held_out[0], fitted[0])
         self.residuals = {
@@ -135,9 +140,19 @@ class _Score:
             "band_phase_deg": self.bands.phase_deg,
         }
 
-    def _rms(self, excerpts: tuple[JointExcerpt, ...], simulated: list[np.ndarray]) -> float:
+    def _errors(self, excerpts: tuple[JointExcerpt, ...], simulated: list[np.ndarray]) -> np.ndarray:
         errors = np.concatenate([s - part.readings for s, part in zip(simulated, excerpts, strict=True)])
-        return float(np.sqrt(np.mean(errors[:, self._moved] ** 2)))
+        return errors[:, self._moved]
+
+
+def _usual(errors: np.ndarray) -> np.ndarray:
+    """Return which errors (T, J) are no spikes of an encoder."""
+    spread = np.median(np.abs(errors), axis=0)
+    return np.abs(errors) < _SPIKE * spread
+
+
+def _rms(errors: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(errors**2)))
 
 
 def _with_gains(excerpt: JointExcerpt, arm: ArmModel) -> JointExcerpt:

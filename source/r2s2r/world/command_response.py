@@ -142,7 +142,7 @@ def first_order(command: Stream, measured: Stream, column: int = 0, cfg: Respons
     held = HeldCommand(Stream(command.time_s, command.values[:, [column]]))
     if np.ptp(command.values[:, column]) == 0.0:
         raise RecordingError(f"command response: column {column} of the command never changes; nothing to identify")
-    model = _FirstOrderModel(held, time_s, cfg)
+    model = _FirstOrderModel(held, command.time_s[0], time_s, cfg)
     used = np.ones(len(values), dtype=bool)
     start = model.grid_start(values)
     residuals = model.residuals(start, values)
@@ -169,10 +169,11 @@ def first_order(command: Stream, measured: Stream, column: int = 0, cfg: Respons
 class _FirstOrderModel:
     """Parameters (4,): dead time, lag, gain, offset."""
 
-    def __init__(self, held: HeldCommand, time_s: np.ndarray, cfg: ResponseCfg):
+    def __init__(self, held: HeldCommand, start_s: float, time_s: np.ndarray, cfg: ResponseCfg):
         self._held, self._time_s = held, time_s
         self._step = 0.1 * float(np.median(np.diff(time_s)))
-        self._edges = np.arange(time_s[0] - 10.0 * self._step, time_s[-1] + self._step, self._step)
+        # From the first command on, before which everything rests: what is measured later may begin in full motion.
+        self._edges = np.arange(start_s - 10.0 * self._step, time_s[-1] + self._step, self._step)
         self._low = np.array([0.0, 0.1 * self._step, -np.inf, -np.inf])
         self._high = np.array([cfg.largest_delay_s, cfg.largest_lag_s, np.inf, np.inf])
 

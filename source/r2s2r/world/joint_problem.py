@@ -15,7 +15,7 @@ from r2s2r.world.joint_simulation import JointParameters, JointSimulator, positi
 FIELDS = ("armature", "viscous_friction", "coulomb_friction", "encoder_bias")
 """Fields of JointParameters with one number for each joint that are always fitted."""
 
-UPPER = {"armature": 5.0, "viscous_friction": 100.0, "coulomb_friction": 100.0, "encoder_bias": 0.5}
+UPPER = {"armature": 2.0, "viscous_friction": 30.0, "coulomb_friction": 30.0, "encoder_bias": 0.5}
 """Largest values; the smallest is 0, for a bias the negative. They bound the search far above any arm of this size."""
 
 STIFFNESS_SCALE = (0.1, 10.0)
@@ -66,6 +66,7 @@ class JointProblem:
         self._moved = np.flatnonzero(moved)
         self._largest_delay_s = largest_delay_s
         self._free_stiffness = free_stiffness
+        self._least_armature = np.max([simulator.least_armature(part) for part in excerpts], axis=0)
         self._used = [part.time_s > settle_s for part in excerpts]
 
     @property
@@ -87,6 +88,8 @@ class JointProblem:
         for name in fields:
             for j in self._moved:
                 low, high = bounds(name)
+                if name == "armature":
+                    low = float(self._least_armature[j])
                 parameters.add(_parameter(f"{name}.{j + 1}", getattr(start, name)[j], low, high))
         parameters.add(_parameter("command_delay_s", start.command_delay_s, 0.0, self._largest_delay_s))
         return parameters

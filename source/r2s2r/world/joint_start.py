@@ -12,7 +12,7 @@ GRID_S = 0.005
 """Readings are resampled to this step, the rate of the arm's encoders [s]."""
 
 _WINDOW = 13
-"""Samples of the smoothing cubic: 60 ms, a quarter period at 4 Hz."""
+"""Samples of the smoothing cubic: at 5 ms a quarter period at 4 Hz."""
 
 _REST_SPEED = 0.02
 """Speed [rad/s] at which dry friction counts as three quarters of its value; slower is stiction, which says little."""
@@ -31,10 +31,7 @@ def start_values(
     """
     excerpt = max(excerpts, key=lambda part: part.duration_s)
     grid = np.arange(0.0, excerpt.duration_s, GRID_S)
-    uniform = np.stack([np.interp(grid, excerpt.time_s, column) for column in excerpt.readings.T], axis=1)
-    pos, speed, acceleration = (
-        np.asarray(savgol_filter(uniform, _WINDOW, 3, deriv=order, delta=GRID_S, axis=0)) for order in range(3)
-    )
+    pos, speed, acceleration = motion(excerpt.time_s, excerpt.readings, grid)
     inside = slice(_WINDOW, -_WINDOW)
     known = _rigid_body_torque(model, pos, speed, acceleration) + excerpt.damping * speed + excerpt.stiffness * pos
     best, best_cost, best_delay = np.zeros((4, len(moved))), np.inf, 0.0
@@ -47,6 +44,22 @@ def start_values(
         if cost < best_cost:
             best, best_cost, best_delay = solution, cost, delay
     return JointParameters.of_rows(best, best_delay)
+
+
+def motion(time_s: np.ndarray, readings: np.ndarray, grid_s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return position, speed and acceleration (G, J each) at the times `grid_s` (G,), evenly spaced, from readings.
+
+    Args:
+        time_s: (T,) stamps of the readings, increasing, with jitter and gaps [s].
+        readings: (T, J) [rad].
+        grid_s: (G,) [s].
+    """
+    uniform = np.stack([np.interp(grid_s, time_s, column) for column in readings.T], axis=1)
+    delta = float(grid_s[1] - grid_s[0])
+    pos, speed, acceleration = (
+        np.asarray(savgol_filter(uniform, _WINDOW, 3, deriv=order, delta=delta, axis=0)) for order in range(3)
+    )
+    return pos, speed, acceleration
 
 
 def _smooth(values: np.ndarray) -> np.ndarray:
