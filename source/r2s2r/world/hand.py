@@ -73,7 +73,8 @@ def fit_hand(log: CellLog, cfg: HandFitCfg | None = None, verdict: HandVerdictCf
     simulator = HandSimulator(training, inertia, nominal)
     fits = _fit_all(simulator, coupled, cfg, moved)
     stopped = np.array([fit is not None and _stopped(fit, training, j, verdict) for j, fit in enumerate(fits)])
-    estimates = _estimates(fits, stopped, nominal, verdict)
+    turned = _turned(simulator.targets(_candidates(fits)), verdict.still_rad)
+    estimates = _estimates(fits, stopped, turned, nominal, verdict)
     value = replace(nominal, grounded=True, **{e.name.removeprefix("hand."): tuple(e.value) for e in estimates})
     residuals, plots = _score(simulator, HandSimulator(held_out, inertia, nominal), coupled, fits)
     return FactorFit("hand", value, estimates, residuals, _warnings(estimates, moved, stopped), plots)
@@ -123,9 +124,21 @@ def _stopped(fit: HandJointFit, excerpt: JointExcerpt, joint: int, verdict: Hand
     return fit.rms > verdict.unexplained * wanted
 
 
+def _turned(targets: np.ndarray, still_rad: float) -> np.ndarray:
+    """Return which joints' drives were led both ways (16,), by their targets (16, S): else a bias looks like play."""
+    steps = np.diff(targets, axis=-1)
+    ways = [np.sum(np.maximum(sign * steps, 0.0), axis=-1) for sign in (1.0, -1.0)]
+    return np.minimum(*ways) > still_rad
+
+
 def _estimates(
-    fits: list[HandJointFit | None], stopped: np.ndarray, nominal: HandResponse, verdict: HandVerdictCfg
+    fits: list[HandJointFit | None],
+    stopped: np.ndarray,
+    turned: np.ndarray,
+    nominal: HandResponse,
+    verdict: HandVerdictCfg,
 ) -> tuple[Estimate, ...]:
+    """Return value, interval and verdict of every joint; a play seen from one side only has no interval."""
     estimates = []
     for name, unit in UNITS.items():
         row = FITTED.index(name)
@@ -135,7 +148,8 @@ def _estimates(
             if fit is None or stopped[j]:
                 continue
             value[j] = fit.values[row]
-            half_width[j] = np.hypot(fit.covariance.half_width[row], MODEL_HALF_WIDTH[name])
+            if name != "deadband" or turned[j]:
+                half_width[j] = np.hypot(fit.covariance.half_width[row], MODEL_HALF_WIDTH[name])
             determined[j] = fit.covariance.determined[row] and half_width[j] <= getattr(verdict, name)
         estimates.append(Estimate(f"hand.{name}", "vector", value, half_width, unit, determined))
     return tuple(estimates)
