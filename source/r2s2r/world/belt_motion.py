@@ -90,8 +90,8 @@ def follow_item(sightings: Sequence[Sighting], command: Stream, item: TagGroup, 
     scale, drift = fitted.values
     if scale <= 0.0:
         raise GroundingError(
-            f"belt: the block rides against the belt's x axis, speed scale {scale:.2f}, allowed are positive ones; turn "
-            "the frame in which the rails' tags are given"
+            f"belt: the block rides against the belt's x axis, speed scale {scale:.2f}, allowed are positive ones; "
+            "turn the frame in which the rails' tags are given"
         )
     from_geometry = _geometry_variance(bundle, rides, item)
     own = np.diagonal(fitted.covariance.matrix)[:2]

@@ -107,11 +107,11 @@ def adjust(
     check_steady(data, predicted, free, prior.rows)
     data, sigma, left_out = _cleaned(data, predicted.residuals, cfg)
     held_out = _held_out(data)
-    state = _solve(data.chosen(~held_out).condensed(), chain, state, prior, free, sigma).state
+    state = _solve(data.chosen(~held_out).condensed(), chain, state, prior, free, sigma, "cauchy").state
     judged = BundleModel(data.chosen(held_out), chain).predict(state).residuals
     rms = np.array([_rms(judged[data.camera[held_out] == k]) for k in range(len(CAMERAS))])
     small = data.condensed()
-    solved = _solve(small, chain, state, prior, free, sigma)
+    solved = _solve(small, chain, state, prior, free, sigma, "cauchy")
     weight = np.sqrt(solved.weight) / sigma[small.camera]
     one_more = OneMore(solved.predicted.jacobian[:, :, free], solved.predicted.residuals, weight, prior.rows[:, free])
     warnings = check_tag_sizes(small, solved.state, chain, one_more)
@@ -169,8 +169,10 @@ def _clock_doubts(data: BundleData, solved: Solved, one_more: OneMore) -> list[s
     return found
 
 
-def _solve(data: BundleData, chain: SerialChain, start: BundleState, prior: Prior, free, sigma: np.ndarray) -> Solved:
-    return solve(BundleModel(data, chain), start, prior, free, sigma[data.camera])
+def _solve(
+    data: BundleData, chain: SerialChain, start: BundleState, prior: Prior, free, sigma: np.ndarray, loss: str = "huber"
+) -> Solved:
+    return solve(BundleModel(data, chain), start, prior, free, sigma[data.camera], loss)
 
 
 def _cleaned(data: BundleData, residuals: np.ndarray, cfg: BundleCfg) -> tuple[BundleData, np.ndarray, dict[str, int]]:
@@ -204,7 +206,10 @@ def _rms(residuals: np.ndarray) -> float:
 
 
 def _covariance(data: BundleData, solved: Solved, prior: Prior, free: np.ndarray, sigma: np.ndarray) -> Covariance:
-    scale = np.sqrt(solved.weight) / sigma[data.camera]
-    jacobian = (solved.predicted.jacobian[:, :, free] * scale[:, None, None]).reshape(2 * len(scale), -1)
-    residuals = (solved.predicted.residuals * scale[:, None]).ravel()
-    return sandwich(jacobian, residuals, np.repeat(data.blocks, 2), prior.rows[:, free])
+    # With Cauchy's weight w the force w r grows with the residual at the mean rate w^2. Jacobian and residuals that are
+    # multiplied by w and by 1 give that rate as the Hessian and the force as the gradient.
+    sigma = sigma[data.camera]
+    jacobian = solved.predicted.jacobian[:, :, free] * (solved.weight / sigma)[:, None, None]
+    residuals = solved.predicted.residuals / sigma[:, None]
+    rows = prior.rows[:, free]
+    return sandwich(jacobian.reshape(2 * len(sigma), -1), residuals.ravel(), np.repeat(data.blocks, 2), rows)

@@ -63,10 +63,8 @@ def check_steady(data: BundleData, predicted: Predicted, free: np.ndarray, prior
     """
     jump = largest_jump(data, predicted, free, prior_rows)
     if jump is not None:
-        raise GroundingError(
-            f"cameras: {_NAMES[jump.name]} moved by {1e3 * jump.shift_m:.1f} mm and {np.rad2deg(jump.turn_rad):.2f} deg "
-            f"at {jump.time_s:.1f} s; fix it and record again"
-        )
+        moved = f"{1e3 * jump.shift_m:.1f} mm and {np.rad2deg(jump.turn_rad):.2f} deg at {jump.time_s:.1f} s"
+        raise GroundingError(f"cameras: {_NAMES[jump.name]} moved by {moved}; fix it and record again")
 
 
 def largest_jump(data: BundleData, predicted: Predicted, free: np.ndarray, prior_rows: np.ndarray) -> PoseJump | None:
