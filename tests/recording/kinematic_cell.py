@@ -10,7 +10,7 @@ from r2s2r.robot.ready import READY_ARM, READY_HAND
 
 
 class KinematicCell:
-    """Time passes only while it is waited for. Pictures come 50 ms after they were asked for."""
+    """Time passes only while it is waited for. Pictures come 50 ms after they were asked for, stamped 5 ms too late."""
 
     def __init__(self, arm=READY_ARM, hand=READY_HAND, silent: bool = False):
         nominal = World.nominal()
@@ -74,7 +74,7 @@ class KinematicCell:
         self.messages.append(Message(command, self.time_s, self.joints[reading].copy()))
 
     def _picture(self, camera: str, time_s: float) -> Picture:
-        return Picture(camera, time_s, np.full((4, 6, 3), 128, dtype=np.uint8))
+        return Picture(camera, time_s + 0.005, np.full((4, 6, 3), 128, dtype=np.uint8))
 
 
 class ListLog:

@@ -40,6 +40,9 @@ PARK_ARM = (0.0, -0.80, 0.0, 1.40, 0.0, 1.60, 1.60)
 _PICTURE_S = 0.05
 """Time that a picture is waited for on average [s]: half a period at 30 Hz and the way to the host."""
 
+_AFTER_S = 0.03
+"""How long the arm rests on after a picture [s]: a stamp jitters, and the picture's has to lie in the segment."""
+
 Progress = Callable[[str, float, float], None]
 """Receives what begins, the cell time since the begin and the planned total [s]."""
 
@@ -124,7 +127,7 @@ class CalibrationPlan:
         cfg, chain, way = self.cfg, self.cell.robot.chain, self.stations
         moves = sum(plan_move(chain, a, b, cfg.move).duration_s for a, b in zip(way[:-1], way[1:], strict=True))
         excited = sum(part.duration_s for part in (cfg.arm, cfg.arm_held_out, cfg.hand, cfg.hand_held_out))
-        stops = (len(self.routes) - 1) * (cfg.settle_s + cfg.rest_s + 2.0 * _PICTURE_S)
+        stops = (len(self.routes) - 1) * (cfg.settle_s + cfg.rest_s + 2.0 * _PICTURE_S + _AFTER_S)
         belt = len(cfg.belt_speeds) * cfg.belt_s
         return moves + excited + 3.0 * cfg.hand_move_s + stops + self.sweep.duration_s + belt
 
@@ -236,6 +239,7 @@ class _Routine:
                 self._driver.still(cfg.rest_s)
                 for camera in ("wrist", "head"):
                     self._driver.picture(camera)
+                self._driver.still(_AFTER_S)
 
     def _sweep(self) -> None:
         sweep, cfg = self._plan.sweep, self._cfg
@@ -244,6 +248,7 @@ class _Routine:
         with self._driver.segment("wrist_sweep"):
             pictures = {"wrist": cfg.wrist_picture_s, "head": cfg.head_picture_s}
             self._driver.follow(sweep.duration_s, arm=sweep.joint_pos, pictures=pictures)
+            self._driver.still(_AFTER_S)
 
     def _run_belt(self, speed: float) -> None:
         self._tell_of(f"belt_run at {speed:g} m/s")
@@ -253,6 +258,7 @@ class _Routine:
             self._driver.belt(speed)
             self._driver.follow(self._cfg.belt_s, pictures={"head": self._cfg.head_picture_s})
             self._driver.belt(0.0)
+            self._driver.still(_AFTER_S)
 
     def _go_along(self, route: np.ndarray) -> None:
         for posture in route:

@@ -64,7 +64,7 @@ class Driver:
         until = self._cell.now() + _FIRST_READING_S
         while len(found) < 2:
             if self._cell.now() >= until:
-                missing = ", ".join({"arm_joint_pos", "hand_joint_pos"} - set(found))
+                missing = ", ".join(name for name in ("arm_joint_pos", "hand_joint_pos") if name not in found)
                 raise RecordingError(f"cell: no reading of {missing} within {_FIRST_READING_S} s; is it switched on?")
             self._cell.wait(0.02)
             messages = self._cell.read()

@@ -32,6 +32,9 @@ _CAMERA_HALF = (0.02, 0.02, 0.02)
 _BELT_HALF_WIDTH = 0.19
 """From the belt's middle to the outer side of a rail [m]: the tags on the rails end 0.18 m from it."""
 
+_BOARD_MARGIN = 0.03
+"""How far the board may lie from where it is expected, sideways and upwards [m]: what it then hides does not count."""
+
 _LIFT = 0.002
 """How far a tag is lifted off what carries it when the line of sight is followed [m]."""
 
@@ -50,8 +53,8 @@ class VisibilityCfg:
     """Largest angle of a corner from a fisheye camera's axis [rad]: half of the data sheet's field."""
     border_px: float = 6.0
     """Distance of the corners to the picture's border [px]; a tag needs its white margin."""
-    edge_px: float = 13.0
-    """Shortest edge in the picture [px]: a tag has eight modules across, and 1.6 px for each are read reliably."""
+    edge_px: float = 15.0
+    """Shortest edge in the picture [px]: of tags with 13 px, 1.6 for a module, half were not read in a virtual cell."""
 
     def __post_init__(self):
         set_number(self, "facing_limit", 0.0, 0.5 * math.pi)
@@ -103,6 +106,7 @@ class ExpectedCell:
         level = pose_inverse(pose(np.zeros(3), np.array(self._poses.base_quat_w)))
         belt = pose(np.array(self._poses.belt_pos_b), np.array(self._poses.belt_quat_b))
         placed = ((targets.board, self.board_b), (targets.table, level), (targets.belt, belt))
+        self._board_tags = len(targets.board.ids)
         self.ids = np.array([i for group, _ in placed for i in group.ids])
         self.corners_b = np.concatenate([pose_apply(matrix, _corners(group)) for group, matrix in placed])
         cube = np.eye(4)
@@ -127,10 +131,14 @@ class ExpectedCell:
             mine = carried & ~own
             around = np.concatenate([boxes[k][mine], self._obstacles])
             half = np.concatenate([self.robot.half[mine], self._obstacle_half])
-            wrist = self._view(self._wrist.camera, flange[k] @ self.flange_cam, self.corners_b, around, half)
+            # The board comes last among the obstacles and first among the tags; it does not hide its own.
+            wrist_b, lens, n = flange[k] @ self.flange_cam, self._wrist.camera, self._board_tags
+            board = self._view(lens, wrist_b, self.corners_b[:n], around[:-1], half[:-1])
+            others = self._view(lens, wrist_b, self.corners_b[n:], around, half)
+            wrist = [np.concatenate(pair) for pair in zip(board, others, strict=True)]
             corners = pose_apply(flange[k], self._flange_corners)
-            others = carried & ~cube
-            head = self._view(self._poses.head_camera, self.head_b, corners, boxes[k][others], self.robot.half[others])
+            shown = carried & ~cube
+            head = self._view(self._poses.head_camera, self.head_b, corners, boxes[k][shown], self.robot.half[shown])
             rows.append((*wrist, *head[:2]))
         return Views(*(np.array(column) for column in zip(*rows, strict=True)))
 
@@ -173,11 +181,11 @@ def _normals(corners: np.ndarray) -> np.ndarray:
 
 def _obstacles(belt: np.ndarray, length: float, board: np.ndarray, group: TagGroup) -> tuple[np.ndarray, np.ndarray]:
     """Return what stands in the way, poses (2, 4, 4) and half edges (2, 3) [m]: the belt on the table, the board."""
-    height = belt[2, 3]
+    height, margin = belt[2, 3], _BOARD_MARGIN
     body, plate = belt.copy(), board.copy()
     body[:3, 3] -= 0.5 * height * belt[:3, 2]
-    plate[:3, 3] -= 0.002 * board[:3, 2]
-    reach = np.abs(_corners(group)).max(axis=(0, 1))
+    plate[:3, 3] += 0.5 * margin * board[:3, 2]
+    reach = np.abs(_corners(group)).max(axis=(0, 1)) + 0.25 * group.tag_size + margin
     return np.stack([body, plate]), np.array(
-        [[0.5 * length, _BELT_HALF_WIDTH, 0.5 * height], [reach[0] + 0.012, reach[1] + 0.012, 0.002]]
+        [[0.5 * length, _BELT_HALF_WIDTH, 0.5 * height], [reach[0], reach[1], 0.5 * margin]]
     )
