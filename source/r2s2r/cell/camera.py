@@ -9,7 +9,7 @@ import warp as wp
 
 from r2s2r.cell.draws import stream
 from r2s2r.cell.hidden import HiddenWorld
-from r2s2r.cell.kernels import expose, fill_sky
+from r2s2r.cell.kernels import expose, fill_even, find_even, first_rays, leave_out_even
 from r2s2r.cell.picture_effects import PictureEffects
 from r2s2r.cell.scene import CellScene
 from r2s2r.cell.scene_state import SceneState
@@ -27,12 +27,13 @@ SAMPLES = {"wrist": 3, "head": 2}
 HEAD_BLUR_PX = 0.45
 """Standard deviation of the head lens's blur [px]: a sharp lens of an ordinary camera; no World describes it."""
 
+EVEN_CONTRAST = 0.15
+"""Differences of light around a pixel below this share are taken for even: what textures have. Prints have 0.9, and
+outlines of things mostly more than this."""
+
 KNOTS = 17
 """Poses of the moving camera over one picture: 2 ms apart, between which its speed is taken as constant. At 10 rad/s2
 it is then nowhere more than 5 microradians off."""
-
-SKY = (0.55, 0.57, 0.6)
-"""Radiance of the bright ceiling."""
 
 
 class CellCameras:
@@ -119,7 +120,7 @@ class CellCameras:
             times = np.linspace(-half, half, KNOTS)
             path = np.stack([self._flange(scene_at(middle_s + t)) for t in times]) @ self._mount
             film.expose(pose_inverse(placed) @ path, effects, 2.0 * half)
-        self._scene.trace(placed, film.rays, film.light)
+        film.trace(self._scene, placed)
         return film.develop()
 
     def _flange(self, scene: SceneState) -> np.ndarray:
@@ -140,21 +141,22 @@ class Film:
         """
         self._samples, self._device = samples, device
         self._size = (camera.height * samples, camera.width * samples)
-        y, x = ((np.arange(size) - 0.5 * (samples - 1)) / samples for size in self._size)
-        directions, seen = unproject(camera, np.stack(np.meshgrid(x, y), axis=-1))
+        pixels, strata = _sample_points(camera.width, camera.height, samples)
+        directions, seen = unproject(camera, pixels)
         directions = np.where(seen[..., None], directions, 0.0).astype(np.float32)
         self._directions: Any = wp.array(directions, dtype=wp.vec3, device=device)
-        # Another order of times in every pixel: place in a pixel and time must not go together, or a moving edge would
-        # look sharper one way than the other.
-        order = np.argsort(np.random.default_rng(0).random((camera.height, camera.width, samples**2)), axis=-1)
-        order = order.reshape(camera.height, camera.width, samples, samples).swapaxes(1, 2).reshape(self._size)
-        self._strata: Any = wp.array(order.astype(np.uint8), dtype=wp.uint8, device=device)
+        self._strata: Any = wp.array(strata, dtype=wp.uint8, device=device)
         still = np.zeros((1, *self._size, 2, 3), dtype=np.float32)
         still[0, :, :, 1] = directions
         self.rays: Any = wp.array(still, dtype=wp.vec3, device=device)
         """(1, H, W, 2) vec3: origin and direction of each ray in the camera's frame."""
         self.light: Any = wp.zeros((1, 1, *self._size), dtype=wp.vec3, device=device)
         """(1, 1, H, W) vec3: what each ray brings."""
+        shape = (1, camera.height, camera.width)
+        self._first_rays: Any = wp.zeros((*shape, 2), dtype=wp.vec3, device=device)
+        self._other_rays: Any = wp.zeros_like(self.rays)
+        self._first_light: Any = wp.zeros((1, *shape), dtype=wp.vec3, device=device)
+        self._even: Any = wp.zeros(shape[1:], dtype=wp.bool, device=device)
         self._weights, self._anchor = _lens_and_pixel(blur_sigma_px, samples)
 
     def expose(self, path: np.ndarray, effects: PictureEffects, duration_s: float) -> None:
@@ -178,25 +180,68 @@ class Film:
             device=self._device,
         )
 
+    def trace(self, scene: CellScene, placed: np.ndarray) -> None:
+        """Follow one ray a pixel, and the others where light changes nearby: a wall has the same light all over.
+
+        Args:
+            scene: what is seen.
+            placed: T_base_cam (4, 4).
+        """
+        size = self._even.shape
+        wp.launch(
+            first_rays, dim=size, inputs=[self.rays, self._samples], outputs=[self._first_rays], device=self._device
+        )
+        scene.trace(placed, self._first_rays, self._first_light)
+        inputs = [self._first_light, EVEN_CONTRAST]
+        wp.launch(find_even, dim=size, inputs=inputs, outputs=[self._even], device=self._device)
+        inputs = [self.rays, self._even, self._samples]
+        wp.launch(leave_out_even, dim=self._size, inputs=inputs, outputs=[self._other_rays], device=self._device)
+        scene.trace(placed, self._other_rays, self.light)
+        inputs = [self._even, self._first_light, self._samples]
+        wp.launch(fill_even, dim=self._size, inputs=inputs, outputs=[self.light], device=self._device)
+
     def develop(self) -> np.ndarray:
         """Return the light (H, W, 3) float32 on whole pixels: blurred by the lens, averaged over each pixel's area."""
-        wp.launch(
-            fill_sky, dim=self._size, inputs=[self.rays, wp.vec3(*SKY)], outputs=[self.light], device=self._device
-        )
         light, one, n = self.light.numpy()[0, 0], np.ones(1), self._samples
         border = cv2.BORDER_REPLICATE
         rows = cv2.sepFilter2D(light, -1, one, self._weights, anchor=(0, self._anchor), borderType=border)[::n]
         return cv2.sepFilter2D(rows, -1, self._weights, one, anchor=(self._anchor, 0), borderType=border)[:, ::n]
 
 
+def _sample_points(width: int, height: int, samples: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return where in the picture rays are taken, and which part of the exposure each stands for.
+
+    One ray in each of the n x n squares of a pixel, so placed that along either axis all n**2 strips of a pixel have
+    one (multi-jittered sampling, Chiu, Shirley and Wang 1994). On a regular grid an edge along the rows would jump in
+    steps of 1/n px; here it is met without bias and to 1/n**2 px in every pixel. Times are shuffled in every pixel:
+    were place and time to go together, a moving edge would look sharper one way than the other.
+
+    Returns:
+        Pixels (n H, n W, 2); parts of the exposure (n H, n W) uint8, each of 0 to n**2 - 1 once a pixel.
+    """
+    rng, n = np.random.default_rng(0), samples
+    cells = np.arange(n)
+
+    def shuffled(count: int) -> np.ndarray:
+        return np.argsort(rng.random((height, width, count)), axis=-1)
+
+    # Axes: row, column, place in the pixel down and across. The strip across belongs to the place down, and back.
+    across = cells[None, :] + (shuffled(n)[..., :, None] + rng.random((height, width, n, n))) / n
+    down = cells[:, None] + (shuffled(n)[..., None, :] + rng.random((height, width, n, n))) / n
+    x = np.arange(width)[:, None, None] - 0.5 + across / n
+    y = np.arange(height)[:, None, None, None] - 0.5 + down / n
+    times = shuffled(n * n).reshape(height, width, n, n)
+    grid = np.stack([x, y, times], axis=-1).swapaxes(1, 2).reshape(height * n, width * n, 3)
+    return grid[..., :2], grid[..., 2].astype(np.uint8)
+
+
 def _lens_and_pixel(blur_sigma_px: float, samples: int) -> tuple[np.ndarray, int]:
     """Return weights of the rays for a pixel's light along one axis, and how many of them lie before its first ray.
 
-    A Gaussian, then the mean over the pixel. A ray stands for the square around it, whose variance of 1/12 is added
-    to the Gaussian's: together with the pixel's rays that is the variance of a whole pixel's box.
+    A Gaussian, then the mean over the pixel. Rays lie anywhere in their squares, so that the mean is one over the whole
+    pixel.
     """
-    sigma = np.sqrt((blur_sigma_px * samples) ** 2 + 1.0 / 12.0)
-    reach = int(np.ceil(4.0 * sigma))
-    gauss = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
+    reach = int(np.ceil(4.0 * blur_sigma_px * samples))
+    gauss = np.exp(-0.5 * (np.arange(-reach, reach + 1) / max(blur_sigma_px * samples, 1e-6)) ** 2)
     weights = np.convolve(gauss / gauss.sum(), np.full(samples, 1.0 / samples))
     return weights, reach

@@ -10,6 +10,7 @@ import numpy as np
 import warp as wp
 from newton.sensors import SensorTiledCamera
 
+from r2s2r.cell.kernels import fill_sky
 from r2s2r.cell.quad_mesh import QuadMesh
 from r2s2r.cell.scene_state import SceneState
 from r2s2r.cell.surfaces import draw_texture
@@ -26,6 +27,9 @@ BELT_PERIOD = 0.25
 
 AWAY = 50.0
 """Where block and board are kept while they are not in the cell: this far below the floor [m]."""
+
+SKY = (0.55, 0.57, 0.6)
+"""Radiance of the bright ceiling, which is no surface: the light comes through it."""
 
 BOARD_CLEARANCE = 0.33
 """The board, which lies over the belt, is taken away while the block is nearer to its middle than this [m]."""
@@ -66,6 +70,7 @@ class CellScene:
         description = description or compose()
         builder = newton.ModelBuilder()
         builder.add_urdf(str(description.urdf_path), floating=False, enable_self_collisions=False, hide_visuals=False)
+        builder.shape_color = [_painted(colour) for colour in builder.shape_color]
         self._links = [label.rsplit("/", 1)[-1] for label in builder.body_label]
         still = QuadMesh()
         _add_room(still, poses)
@@ -103,7 +108,8 @@ class CellScene:
         matrices = np.stack([*links, self._belt_b @ travel, item, board])
         placed = np.concatenate([matrices[:, :3, 3], quat_from_matrix(matrices[:, :3, :3])], axis=1)
         self._state.body_q.assign(placed.astype(np.float32))
-        self._model.bvh_refit_shapes(self._state)
+        # Built anew, which costs 2 ms: a tree refitted from where bodies began is searched longer by each ray.
+        self._model.bvh_build_shapes(self._state)
 
     def _in_the_way(self, item_pose: np.ndarray | None) -> bool:
         """Return whether the board lies where the block passes; a person holds it away meanwhile."""
@@ -121,6 +127,14 @@ class CellScene:
         place = [*camera_b[:3, 3], *quat_from_matrix(camera_b[:3, :3])]
         camera: Any = wp.array([[place]], dtype=wp.transformf, device=self._model.device)
         self._sensor.update(self._state, camera, rays, hdr_color_image=radiance)
+        wp.launch(
+            fill_sky, radiance.shape[2:], inputs=[rays, wp.vec3(*SKY)], outputs=[radiance], device=self._model.device
+        )
+
+
+def _painted(colour: Any) -> tuple[float, ...]:
+    """Return what paint and anodised metal look like (sRGB): no surface is as white or as black as a URDF has them."""
+    return tuple(float(0.24 + 0.66 * value) for value in colour)
 
 
 def _light(rng: np.random.Generator) -> wp.vec3f:
