@@ -46,3 +46,69 @@ def fill_sky(
     y, x = wp.tid()
     if wp.length_sq(radiance[0, 0, y, x]) == 0.0 and wp.length_sq(rays[0, y, x, 1]) > 0.0:
         radiance[0, 0, y, x] = sky
+
+
+_REACH = wp.constant(2)
+"""Pixels around one that must be alike for its light to be even: beyond them a lens's blur brings nothing."""
+
+
+@wp.kernel
+def first_rays(
+    rays: wp.array4d(dtype=wp.vec3),  # (1, n H, n W, 2)
+    samples: wp.int32,  # rays along an edge of a pixel
+    # outputs
+    first: wp.array4d(dtype=wp.vec3),  # (1, H, W, 2) one ray of each pixel
+):
+    """Take the middle one of each pixel's rays."""
+    y, x = wp.tid()
+    for k in range(2):
+        first[0, y, x, k] = rays[0, y * samples + samples / 2, x * samples + samples / 2, k]
+
+
+@wp.kernel
+def find_even(
+    light: wp.array4d(dtype=wp.vec3),  # (1, 1, H, W)
+    contrast: wp.float32,
+    # outputs
+    even: wp.array2d(dtype=wp.bool),  # (H, W)
+):
+    """Tell where light does not change within the reach."""
+    y, x = wp.tid()
+    low = wp.vec3(light[0, 0, y, x])
+    high = wp.vec3(light[0, 0, y, x])
+    for v in range(wp.max(y - _REACH, 0), wp.min(y + _REACH + 1, light.shape[2])):
+        for u in range(wp.max(x - _REACH, 0), wp.min(x + _REACH + 1, light.shape[3])):
+            low = wp.min(low, light[0, 0, v, u])
+            high = wp.max(high, light[0, 0, v, u])
+    even[y, x] = wp.max(high - low) <= contrast * (wp.max(high) + 0.02)
+
+
+@wp.kernel
+def leave_out_even(
+    rays: wp.array4d(dtype=wp.vec3),  # (1, n H, n W, 2)
+    even: wp.array2d(dtype=wp.bool),  # (H, W)
+    samples: wp.int32,
+    # outputs
+    others: wp.array4d(dtype=wp.vec3),  # (1, n H, n W, 2) direction zero in even pixels
+):
+    """Follow no further ray where light is even."""
+    y, x = wp.tid()
+    others[0, y, x, 0] = rays[0, y, x, 0]
+    direction = rays[0, y, x, 1]
+    if even[y / samples, x / samples]:
+        direction = wp.vec3(0.0)
+    others[0, y, x, 1] = direction
+
+
+@wp.kernel
+def fill_even(
+    even: wp.array2d(dtype=wp.bool),  # (H, W)
+    first: wp.array4d(dtype=wp.vec3),  # (1, 1, H, W)
+    samples: wp.int32,
+    # outputs
+    light: wp.array4d(dtype=wp.vec3),  # (1, 1, n H, n W)
+):
+    """Give all rays of an even pixel the light of the one that was followed."""
+    y, x = wp.tid()
+    if even[y / samples, x / samples]:
+        light[0, 0, y, x] = first[0, 0, y / samples, x / samples]
