@@ -42,6 +42,20 @@ def test_episodes_come_back_as_they_were(make_dataset, make_episode):
             assert all(type(value) is type(given.attributes[key]) for key, value in episode.attributes.items())
 
 
+def test_b24_a_data_set_of_another_hand_is_refused(make_dataset):
+    # The row's input: recorded with one variant of the hand, loaded with another.
+    written = make_dataset()
+    with DatasetReader(written.path, hand_variant="allegro_v4_right") as reader:
+        assert reader.header.hand_variant == "allegro_v4_right"
+    message = "recorded with the hand 'allegro_v4_right', read for 'allegro_v5_right'; their fingertips differ"
+    with pytest.raises(DatasetError, match=message):
+        DatasetReader(written.path, hand_variant="allegro_v5_right")
+    with h5py.File(written.path, "a") as file:
+        del file["data"].attrs["hand_variant"]  # as data sets before there was a second hand
+    with DatasetReader(written.path) as reader:
+        assert reader.header.hand_variant == "allegro_v4_right"
+
+
 def test_b54_index_is_the_number_of_the_episode(make_dataset):
     written = make_dataset(count=12, sources=12)
     with DatasetReader(written.path) as reader:

@@ -316,3 +316,32 @@ def test_an_origin_is_read_back_as_it_was_written(pitch):
         set_origin(joint, matrix)
         # At 90 degrees of pitch the angles come from numbers as small as 1e-16, which double precision squares to 1e-8.
         assert np.allclose(origin_matrix(joint), matrix, atol=1e-8)
+
+
+def test_b24_longer_fingertips_move_along_the_tips_axis(description, tmp_path):
+    # The row's input: tips 5 mm longer than the description's.
+    longer = compose(RobotDescriptionCfg(fingertip_extension_m=0.005), cache_dir=tmp_path)
+    assert longer.digest != description.digest
+    tips = [name for name in named(read_urdf(longer.urdf_path), "link") if name.endswith("_tip")]
+    assert len(tips) == 4
+    rng = np.random.default_rng(0)
+    for tip in tips:
+        chains = [serial_chain(d.urdf_path, tip) for d in (description, longer)]
+        joint_pos = rng.uniform(-0.1, 0.5, (20, len(chains[0].names)))
+        before, after = (chain.wrist_pose(joint_pos) for chain in chains)
+        np.testing.assert_allclose(after[:, :3, 3] - before[:, :3, 3], 0.005 * before[:, :3, 2], atol=1e-12)
+        np.testing.assert_array_equal(after[:, :3, :3], before[:, :3, :3])
+
+
+def test_a_hand_without_fingertips_cannot_have_longer_ones(tmp_path):
+    arm, hand = tmp_path / "arm.urdf", tmp_path / "hand.urdf"
+    arm.write_text(ARM.format(joints=ARM_JOINT.format(name="joint1")).replace("part.stl", "none.stl"))
+    hand.write_text(HAND.format(palm="palm_link"))
+    (tmp_path / "none.stl").write_text(TETRAHEDRON)
+    cfg = RobotDescriptionCfg(
+        arm, hand, arm_joints=("joint1",), hand_joints=("hand_joint_0_0",), fingertip_extension_m=0.005
+    )
+    with pytest.raises(RobotDescriptionError, match="hand URDF 'hand': fingertip_extension_m is 0.005, but no link"):
+        compose(cfg, cache_dir=tmp_path)
+    with pytest.raises(ConfigError, match="fingertip_extension_m: received 0.1"):
+        RobotDescriptionCfg(fingertip_extension_m=0.1)

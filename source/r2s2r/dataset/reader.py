@@ -26,13 +26,14 @@ class DatasetReader:
 
     Args:
         path: The data set.
+        hand_variant: The hand it is read for; None: whichever it is of.
 
     Raises:
-        DatasetError: it is missing, damaged, not tagged, or of another convention.
+        DatasetError: it is missing, damaged, not tagged, of another convention or of another hand.
         ConfigError: its actions are of another action space, or joints are missing.
     """
 
-    def __init__(self, path: "str | os.PathLike[str]"):
+    def __init__(self, path: "str | os.PathLike[str]", hand_variant: str | None = None):
         self.path = Path(path)
         self._resources = ExitStack()
         parts = {} if self.path.exists() else part_files(self.path)
@@ -48,6 +49,11 @@ class DatasetReader:
                     raise DatasetError(f"{self.path}: no group 'data'; not a robomimic data set")
                 self.names = natural_order(self._file["data"])
                 self.header = read_header(self._file["data"], str(self.path))
+            if hand_variant is not None and hand_variant != self.header.hand_variant:
+                raise DatasetError(
+                    f"{self.path}: recorded with the hand {self.header.hand_variant!r}, read for {hand_variant!r}; "
+                    "their fingertips differ"
+                )
             self._resources = opening.pop_all()
         self.numbers = [number for number in map(demo_number, self.names) if number is not None]
         """Number of each episode, increasing."""

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from r2s2r.contracts.action import ACTION_NAMES, ACTION_SPACE, POLICY_RATE_HZ, ROTATION_LAYOUT, check_action_space
+from r2s2r.contracts.cell import HAND_VARIANTS
 from r2s2r.contracts.errors import DatasetError
 from r2s2r.contracts.joints import ROBOT_JOINTS
 from r2s2r.dataset import handles
@@ -88,6 +89,9 @@ class DatasetHeader:
     action_names: tuple[str, ...] = field(default=ACTION_NAMES)
     """Order of the action numbers in this file (25)."""
 
+    hand_variant: str = HAND_VARIANTS[0]
+    """Hand that the joints belong to, see :data:`r2s2r.contracts.cell.HAND_VARIANTS`."""
+
     def __post_init__(self):
         missing = [key for key in ("env_name", "type", "env_kwargs") if key not in self.env_args]
         if missing:
@@ -112,6 +116,7 @@ def write_header(data: handles.Group, header: DatasetHeader) -> None:
         "rate_hz": float(header.rate_hz),
         "valid_fraction": float(header.valid_fraction),
         "split_seed": int(header.split_seed),
+        "hand_variant": header.hand_variant,
     }
     for name in ("joint_names", "action_names", "state_names", "filter_keys"):
         tags[name] = _json(getattr(header, name))
@@ -139,12 +144,15 @@ def read_header(data: handles.Group, where: str) -> DatasetHeader:
         name: tuple(read_json(attributes, name, where))
         for name in ("state_names", "filter_keys", "joint_names", "action_names")
     }
+    # Data sets without this tag are older than a second hand.
+    hand = read_tag(attributes, "hand_variant", where) if "hand_variant" in attributes else HAND_VARIANTS[0]
     return DatasetHeader(
         env_args=read_json(attributes, "env_args", where),
         provenance=read_json(attributes, "provenance", where),
         rate_hz=float(read_tag(attributes, "rate_hz", where)),
         valid_fraction=float(read_tag(attributes, "valid_fraction", where)),
         split_seed=int(read_tag(attributes, "split_seed", where)),
+        hand_variant=str(hand),
         **names,
     )
 

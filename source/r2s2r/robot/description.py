@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from r2s2r.contracts.checks import set_number
 from r2s2r.contracts.errors import ConfigError, MissingDependencyError, RobotDescriptionError
 from r2s2r.contracts.joints import ARM_JOINTS, HAND_JOINTS
 from r2s2r.contracts.transforms import se3_exp
@@ -32,6 +33,9 @@ COMPOSER_VERSION = 3
 
 NOT_PHYSICS = ("ros2_control", "gazebo", "transmission")
 """Elements of vendor URDFs that configure other programs; left out."""
+
+FINGERTIP = "_tip"
+"""End of the name of a hand's fingertip link, which hangs on a fixed joint."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,10 @@ class RobotDescriptionCfg:
     """Per arm joint the twist (J, 6) [m, rad], linear first, that moves its frame from where the URDF has it, in that
     frame (:class:`r2s2r.contracts.world.ArmModel`); None: as the URDF says."""
 
+    fingertip_extension_m: float = 0.0
+    """How much longer the real fingertips are than the description's, measured from the last joint [m]: tips with
+    sensors are some millimetres longer (allegro_hand_ros2_v5 issue 2)."""
+
     arm_joints: tuple[str, ...] = ARM_JOINTS
     """Joints that the arm must have."""
 
@@ -85,6 +93,7 @@ class RobotDescriptionCfg:
             value = np.asarray(getattr(self, name), dtype=float)
             if value.shape != (3,) or not np.isfinite(value).all():
                 raise ConfigError(f"robot description: {name} is {getattr(self, name)}, allowed are 3 finite numbers")
+        set_number(self, "fingertip_extension_m", -0.05, 0.05)
         if self.kinematic_offsets is not None:
             offsets = np.asarray(self.kinematic_offsets, dtype=float)
             if offsets.shape != (len(self.arm_joints), 6) or not np.isfinite(offsets).all():
@@ -204,6 +213,7 @@ def _localise_meshes(root: ET.Element, urdf: Path, package_dirs: tuple[Path, ...
 def _digest(cfg: RobotDescriptionCfg, files: list[Path]) -> str:
     """Hash the configuration without its paths, and the content of `files` in order."""
     numbers = (cfg.mount_xyz, cfg.mount_rpy, cfg.mount_parent, cfg.mount_child, cfg.hand_prefix, cfg.kinematic_offsets)
+    numbers = (*numbers, cfg.fingertip_extension_m)
     key = hashlib.sha256(json.dumps([COMPOSER_VERSION, numbers, cfg.arm_joints, cfg.hand_joints]).encode())
     for path in files:
         key.update(hashlib.sha256(path.read_bytes()).digest())
@@ -213,6 +223,7 @@ def _digest(cfg: RobotDescriptionCfg, files: list[Path]) -> str:
 def _join(arm: ET.Element, hand: ET.Element, cfg: RobotDescriptionCfg) -> ET.Element:
     """Return the combined robot, checked."""
     arm_name, hand_name = arm.get("name", "arm"), hand.get("name", "hand")
+    _extend_fingertips(hand, cfg.fingertip_extension_m)
     rename(arm, "")
     rename(hand, cfg.hand_prefix)
     for root in (arm, hand):
@@ -237,6 +248,21 @@ def _join(arm: ET.Element, hand: ET.Element, cfg: RobotDescriptionCfg) -> ET.Ele
     ET.SubElement(mount, "child", {"link": cfg.hand_prefix + cfg.mount_child})
     ET.SubElement(mount, "origin", {"xyz": format_numbers(cfg.mount_xyz), "rpy": format_numbers(cfg.mount_rpy)})
     return robot
+
+
+def _extend_fingertips(hand: ET.Element, extension_m: float) -> None:
+    """Move the links whose names end with FINGERTIP along their own z, which leaves the finger."""
+    if not extension_m:
+        return
+    tips = [joint for joint in hand.findall("joint") if end_link(joint, "child").endswith(FINGERTIP)]
+    if not tips:
+        raise RobotDescriptionError(
+            f"hand URDF {hand.get('name', 'hand')!r}: fingertip_extension_m is {extension_m}, but no link's name ends "
+            f"with {FINGERTIP!r}"
+        )
+    outwards = se3_exp(np.array([0.0, 0.0, extension_m, 0.0, 0.0, 0.0]))
+    for joint in tips:
+        set_origin(joint, origin_matrix(joint) @ outwards)
 
 
 def _check_joints(root: ET.Element, expected: tuple[str, ...], what: str) -> None:
