@@ -120,7 +120,8 @@ def default_targets() -> CalibrationTargets:
     """Return the layout that `r2s2r record calibration` expects: board 7 x 5, six by the base, eight by the belt."""
     upright = (0.0, 0.0, 0.0, 1.0)
     board_pos = tuple((0.06 * (c - 3), 0.06 * (r - 2), 0.0) for r in range(5) for c in range(7))
-    table_pos = tuple((x, y, 0.0) for x in (0.30, 0.78) for y in (-0.24, 0.0, 0.24))
+    # As far from the belt as base and reach allow: its rails hide the table beside them, and throw shadows on it.
+    table_pos = tuple((x, y, 0.0) for x in (0.22, 0.78) for y in (-0.24, 0.0, 0.24))
     belt_pos = tuple((x, y, 0.0) for x in (-0.48, -0.34, 0.34, 0.48) for y in (-0.155, 0.155))
     half = 0.5 * FLANGE_CUBE_EDGE
     faces = {  # outward normal of a face: rotation vector that turns z there
