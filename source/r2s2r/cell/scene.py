@@ -72,23 +72,11 @@ class CellScene:
         builder.add_urdf(str(description.urdf_path), floating=False, enable_self_collisions=False, hide_visuals=False)
         builder.shape_color = [_painted(colour) for colour in builder.shape_color]
         self._links = [label.rsplit("/", 1)[-1] for label in builder.body_label]
-        still = QuadMesh()
-        _add_room(still, poses)
-        _add_table(still, poses, targets)
-        _add_belt_frame(still, poses, targets)
-        _add_bins(still, poses)
-        builder.add_shape_mesh(-1, mesh=still.build(texture), cfg=_VISUAL, color=(1.0, 1.0, 1.0))
-        cube, belt, item, board = QuadMesh(), QuadMesh(), QuadMesh(), QuadMesh()
-        _add_cube(cube, cube_flange, targets)
-        builder.add_shape_mesh(
-            self._links.index(description.flange_link), mesh=cube.build(texture), cfg=_VISUAL, color=(1.0, 1.0, 1.0)
-        )
-        _add_belt(belt, poses.belt_size[0])
-        _add_item(item, targets)
-        _add_board(board, board_b, targets)
-        for mesh in (belt, item, board):
-            body = builder.add_body()
-            builder.add_shape_mesh(body, mesh=mesh.build(texture), cfg=_VISUAL, color=(1.0, 1.0, 1.0))
+        flange = self._links.index(description.flange_link)
+        _add_shape(builder, -1, _still(poses, targets), texture)
+        _add_shape(builder, flange, _cube(cube_flange, targets), texture)
+        for mesh in (_belt(poses.belt_size[0]), _item(targets), _board(board_b, targets)):
+            _add_shape(builder, builder.add_body(), mesh, texture)
         self._belt_b = pose(np.array(poses.belt_pos_b), np.array(poses.belt_quat_b))
         self._board = board_b[:3, 3]
         self._model = builder.finalize(device=device)
@@ -132,7 +120,11 @@ class CellScene:
         )
 
 
-def _painted(colour: Any) -> tuple[float, ...]:
+def _add_shape(builder: newton.ModelBuilder, body: int, mesh: QuadMesh, texture: np.ndarray) -> None:
+    builder.add_shape_mesh(body, mesh=mesh.build(texture), cfg=_VISUAL, color=(1.0, 1.0, 1.0))
+
+
+def _painted(colour: Any) -> Any:
     """Return what paint and anodised metal look like (sRGB): no surface is as white or as black as a URDF has them."""
     return tuple(float(0.24 + 0.66 * value) for value in colour)
 
@@ -151,6 +143,16 @@ def _at(frame: np.ndarray, x: float, y: float, z: float) -> np.ndarray:
 def _level(poses: CellPoses) -> np.ndarray:
     """Return T_base_w (4, 4): the levelled frame of table and room, whose origin is the base's."""
     return pose_inverse(pose(np.zeros(3), np.array(poses.base_quat_w)))
+
+
+def _still(poses: CellPoses, targets: CalibrationTargets) -> QuadMesh:
+    """Return all that never moves."""
+    mesh = QuadMesh()
+    _add_room(mesh, poses)
+    _add_table(mesh, poses, targets)
+    _add_belt_frame(mesh, poses, targets)
+    _add_bins(mesh, poses)
+    return mesh
 
 
 def _add_room(mesh: QuadMesh, poses: CellPoses) -> None:
@@ -199,12 +201,14 @@ def _add_belt_frame(mesh: QuadMesh, poses: CellPoses, targets: CalibrationTarget
     mesh.add_tags(belt, targets.belt)
 
 
-def _add_belt(mesh: QuadMesh, length: float) -> None:
+def _belt(length: float) -> QuadMesh:
     """The moving upper side, in the belt's frame; one period longer than what is seen of it."""
+    mesh = QuadMesh()
     count = int(np.ceil(length / BELT_PERIOD)) + 1
     for i in range(count):
         middle = (i + 0.5 - 0.5 * count) * BELT_PERIOD
         mesh.add_plate(_at(np.eye(4), middle, 0.0, 0.0), (BELT_PERIOD, 2.0 * _BELT_HALF), "belt")
+    return mesh
 
 
 def _add_bins(mesh: QuadMesh, poses: CellPoses) -> None:
@@ -221,24 +225,30 @@ def _add_bins(mesh: QuadMesh, poses: CellPoses) -> None:
             mesh.add_box(wall, (x, thick, height), surface)
 
 
-def _add_board(mesh: QuadMesh, board_b: np.ndarray, targets: CalibrationTargets) -> None:
+def _board(board_b: np.ndarray, targets: CalibrationTargets) -> QuadMesh:
     """The board: prints on an aluminium plate covered with white paper."""
+    mesh = QuadMesh()
     reach = np.abs(np.array(targets.board.pos)).max(axis=0)[:2] + 0.75 * targets.board.tag_size
     size = (2.0 * float(reach[0]), 2.0 * float(reach[1]))
     mesh.add_box(_at(board_b, 0.0, 0.0, -0.0015 - PAPER), (*size, 0.003), "steel")
     mesh.add_plate(_at(board_b, 0.0, 0.0, -0.5 * PAPER), size, "paper")
     mesh.add_tags(board_b, targets.board)
+    return mesh
 
 
-def _add_cube(mesh: QuadMesh, cube_flange: np.ndarray, targets: CalibrationTargets) -> None:
+def _cube(cube_flange: np.ndarray, targets: CalibrationTargets) -> QuadMesh:
     """The cube on the flange, in the flange's frame."""
+    mesh = QuadMesh()
     edge = FLANGE_CUBE_EDGE - 2.0 * PAPER
     mesh.add_box(cube_flange, (edge, edge, edge), "cube")
     mesh.add_tags(cube_flange, targets.flange)
+    return mesh
 
 
-def _add_item(mesh: QuadMesh, targets: CalibrationTargets) -> None:
+def _item(targets: CalibrationTargets) -> QuadMesh:
     """The block that rides the belt, in its own frame."""
+    mesh = QuadMesh()
     length, width, height = ITEM_SIZE
     mesh.add_box(_at(np.eye(4), 0.0, 0.0, -0.5 * PAPER), (length, width, height - PAPER), "block")
     mesh.add_tags(np.eye(4), targets.item)
+    return mesh
