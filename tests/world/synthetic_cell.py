@@ -6,21 +6,40 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from r2s2r.contracts.cameras import FisheyeCamera, PinholeCamera, look_at
+from r2s2r.contracts.cell import CellInfo
 from r2s2r.contracts.projection import project
 from r2s2r.contracts.targets import BOARD_POS_B, BOARD_QUAT_B, CalibrationTargets, default_targets
 from r2s2r.contracts.transforms import pose, pose_inverse, quat_exp, se3_exp, se3_log
-from r2s2r.contracts.world import nominal_poses, nominal_wrist_cameras
+from r2s2r.contracts.world import World, nominal_poses, nominal_wrist_cameras
 from r2s2r.control.kinematics import SerialChain, serial_chain
 from r2s2r.recording.cell_log import Stream
 from r2s2r.robot.description import RobotDescriptionCfg, compose
 from r2s2r.world.bundle_data import Sighting
 from r2s2r.world.bundle_kinematics import flange_motion
+from r2s2r.world.estimate import Estimate
 
 STOP_S, MOVE_S = 1.0, 1.0
 """How long the arm rests at a stop and takes to the next [s]."""
 
 BELT_SPEEDS = (0.06, 0.12)
 """Commanded speeds of the two belt runs [m/s]."""
+
+
+NOMINAL = World.nominal()
+
+
+def cell_info(**kwargs):
+    lenses = NOMINAL.wrist_cameras.camera, NOMINAL.poses.head_camera
+    return CellInfo("synthetic", (1e3,) * 7, (10.0,) * 7, "allegro_v4_right", *lenses, **kwargs)
+
+
+def arm_fit_bias(truth, rng, sd=1e-3):
+    return Estimate("arm.encoder_bias", "vector", truth.bias + rng.normal(0.0, sd, 7), np.full(7, 1.96 * sd), "rad")
+
+
+def thinned(sightings, every=4):
+    """Return fewer tags of the board, which has most of them: a quicker problem."""
+    return [s for s in sightings if s.tag_id >= 100 or s.tag_id % every == 0]
 
 
 def flange_chain() -> SerialChain:

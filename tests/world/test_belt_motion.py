@@ -14,8 +14,7 @@ from r2s2r.world.bundle_state import BundleState
 from r2s2r.world.cameras import fit_poses
 from r2s2r.world.registration import register
 
-from .synthetic_cell import draw_truth, record
-from .test_bundle import arm_fit_bias, cell_info, thinned
+from .synthetic_cell import arm_fit_bias, cell_info, draw_truth, record, thinned
 
 
 @pytest.fixture(scope="module")

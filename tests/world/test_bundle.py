@@ -5,11 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from r2s2r.contracts.cell import CellInfo
 from r2s2r.contracts.errors import ConfigError, GroundingError, RecordingError
 from r2s2r.contracts.targets import default_targets
-from r2s2r.contracts.transforms import pose_inverse, se3_log
-from r2s2r.contracts.world import World
+from r2s2r.contracts.transforms import pose, pose_inverse, se3_log
 from r2s2r.recording.cell_log import Stream
 from r2s2r.world.bundle import BundleCfg
 from r2s2r.world.bundle_data import Sighting, bundle_data
@@ -20,24 +18,9 @@ from r2s2r.world.estimate import Estimate
 from r2s2r.world.joint_track import JointTrack
 from r2s2r.world.registration import RegistrationCfg, register
 
-from .synthetic_cell import draw_truth, flange_chain, record
+from .synthetic_cell import NOMINAL, arm_fit_bias, cell_info, draw_truth, flange_chain, record, thinned
 
-NOMINAL = World.nominal()
 EXACT_SHEET = ((0.0,) * 6,) * 7
-
-
-def cell_info(**kwargs):
-    lenses = NOMINAL.wrist_cameras.camera, NOMINAL.poses.head_camera
-    return CellInfo("synthetic", (1e3,) * 7, (10.0,) * 7, "allegro_v4_right", *lenses, **kwargs)
-
-
-def arm_fit_bias(truth, rng, sd=1e-3):
-    return Estimate("arm.encoder_bias", "vector", truth.bias + rng.normal(0.0, sd, 7), np.full(7, 1.96 * sd), "rad")
-
-
-def thinned(sightings, every=4):
-    """Return fewer tags of the board, which has most of them: a quicker problem."""
-    return [s for s in sightings if s.tag_id >= 100 or s.tag_id % every == 0]
 
 
 def true_state(truth):
@@ -127,8 +110,6 @@ def test_both_factors_carry_values_intervals_and_maps(recording, bundle):
 
 
 def _matrix(value):
-    from r2s2r.contracts.transforms import pose
-
     return pose(value[:3], value[3:])
 
 
@@ -151,8 +132,20 @@ def test_gross_errors_are_left_out_and_counted(recording, bundle, rng):
         assert distance < 5e-4 and angle < 5e-4, name
 
 
-def _still(time_s, start):
-    return [s for s in time_s if s.time_s < start]
+def test_tags_in_half_shade_count_less(recording, bundle, rng):
+    bad = [s for s in recording.sightings if s.tag_id in (100, 104)]
+    shift = {100: np.array([0.6, -0.4]), 104: np.array([-0.5, 0.3])}
+    sightings = [
+        replace(s, corners=s.corners + shift.get(s.tag_id, 0.0), doubt=0.1 if s.tag_id in shift else 0.01)
+        for s in recording.sightings
+    ]
+    assert len(bad) > 10
+    bias = arm_fit_bias(recording.truth, np.random.default_rng(8))
+    known = register(sightings, recording.joints, cell_info(), recording.chain, bias)
+    hidden = register([replace(s, doubt=None) for s in sightings], recording.joints, cell_info(), recording.chain, bias)
+    true = bundle.state.poses["table"]
+    errors = [pose_error(found.state.poses["table"], true)[1] for found in (known, hidden)]
+    assert errors[0] < 0.5 * errors[1] and errors[0] < 1e-3
 
 
 def test_b15_the_stamp_delay_is_estimated_from_motion_with_its_uncertainty(rng):
@@ -267,6 +260,8 @@ def test_bad_sightings_are_named(recording):
         Sighting("left", 0, 0.0, 1, np.zeros((4, 2)))
     with pytest.raises(ConfigError, match=r"tag 1 in wrist picture 3 has shape \(3, 2\)"):
         Sighting("wrist", 3, 0.0, 1, np.zeros((3, 2)))
+    with pytest.raises(ConfigError, match="Sighting.doubt: received -1.0"):
+        Sighting("wrist", 3, 0.0, 1, np.zeros((4, 2)), -1.0)
     with pytest.raises(GroundingError, match="none of 0 tag sightings"):
         register([], recording.joints, cell_info(), recording.chain)
     head_only = [s for s in recording.sightings if s.camera == "head"]

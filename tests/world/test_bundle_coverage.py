@@ -4,17 +4,13 @@ import numpy as np
 import pytest
 
 from r2s2r.contracts.transforms import quat_conjugate, quat_from_matrix
-from r2s2r.contracts.world import World
 from r2s2r.world.belt_motion import follow_item
 from r2s2r.world.bundle_state import lens_values
 from r2s2r.world.cameras import fit_poses, fit_wrist_cameras, joint_estimates
 from r2s2r.world.parameters import HEAD_LENS, LENS
 from r2s2r.world.registration import register
 
-from .synthetic_cell import draw_truth, record
-from .test_bundle import arm_fit_bias, cell_info
-
-NOMINAL = World.nominal()
+from .synthetic_cell import NOMINAL, arm_fit_bias, cell_info, draw_truth, record
 
 
 def true_values(truth):

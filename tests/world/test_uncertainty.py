@@ -76,6 +76,20 @@ def test_combinations_follow_the_covariance(rng):
     assert found.of(np.array([[2.0, 0.0, 0.0]]))[0] == pytest.approx(2.0 * found.half_width[0])
 
 
+def test_of_two_ways_to_group_the_wider_interval_holds(rng):
+    jacobian = np.zeros((400, 3))
+    jacobian[:, :2] = rng.normal(size=(400, 2))
+    stop, tag = np.repeat(np.arange(20), 20), np.tile(np.arange(20), 20)
+    # Errors shared by a tag's corners reach the first parameter only: its column is alike within a tag.
+    jacobian[:, 0] = rng.normal(size=20)[tag]
+    residuals = 0.1 * rng.normal(size=400) + rng.normal(size=20)[tag]
+    by_stop, by_tag = sandwich(jacobian, residuals, stop), sandwich(jacobian, residuals, tag)
+    both = by_stop.widened(by_tag)
+    np.testing.assert_allclose(both.half_width, np.maximum(by_stop.half_width, by_tag.half_width))
+    assert by_tag.half_width[0] > 2.0 * by_stop.half_width[0]
+    assert both.determined.tolist() == [True, True, False]
+
+
 def test_bad_input_is_named():
     with pytest.raises(ConfigError, match=r"residuals \(3,\)"):
         sandwich(np.ones((4, 2)), np.ones(3), np.arange(4))

@@ -70,7 +70,7 @@ class Bundle:
     points_c: np.ndarray
     """(N, 3) corners in their camera's frame [m]."""
     sigma: np.ndarray
-    """(2,) standard deviation of a corner's coordinate for each of CAMERAS [px]."""
+    """(2,) usual standard deviation of a corner's coordinate for each of CAMERAS [px]."""
     held_out_rms_px: np.ndarray
     """(2,) RMS of coordinates in pictures that the first fit did not see, for each of CAMERAS; NaN without any."""
     left_out: dict[str, int] = field(default_factory=dict)
@@ -112,7 +112,7 @@ def adjust(
     rms = np.array([_rms(judged[data.camera[held_out] == k]) for k in range(len(CAMERAS))])
     small = data.condensed()
     solved = _solve(small, chain, state, prior, free, sigma, "cauchy")
-    weight = np.sqrt(solved.weight) / sigma[small.camera]
+    weight = np.sqrt(solved.weight) / small.deviation(sigma)
     one_more = OneMore(solved.predicted.jacobian[:, :, free], solved.predicted.residuals, weight, prior.rows[:, free])
     warnings = check_tag_sizes(small, solved.state, chain, one_more)
     if not cfg.fit_clocks:
@@ -172,7 +172,7 @@ def _clock_doubts(data: BundleData, solved: Solved, one_more: OneMore) -> list[s
 def _solve(
     data: BundleData, chain: SerialChain, start: BundleState, prior: Prior, free, sigma: np.ndarray, loss: str = "huber"
 ) -> Solved:
-    return solve(BundleModel(data, chain), start, prior, free, sigma[data.camera], loss)
+    return solve(BundleModel(data, chain), start, prior, free, data.deviation(sigma), loss)
 
 
 def _cleaned(data: BundleData, residuals: np.ndarray, cfg: BundleCfg) -> tuple[BundleData, np.ndarray, dict[str, int]]:
@@ -180,8 +180,9 @@ def _cleaned(data: BundleData, residuals: np.ndarray, cfg: BundleCfg) -> tuple[B
     sigma = np.full(2, cfg.first_sigma_px)
     for k in range(2):
         if (data.camera == k).any():
-            sigma[k] = max(1.4826 * np.median(np.abs(residuals[data.camera == k])), cfg.least_sigma_px)
-    far = np.linalg.norm(residuals, axis=1) > cfg.outlier_sigmas * sigma[data.camera] + cfg.outlier_px
+            usual = residuals[data.camera == k] / data.spread[data.camera == k, None]
+            sigma[k] = max(1.4826 * float(np.median(np.abs(usual))), cfg.least_sigma_px)
+    far = np.linalg.norm(residuals, axis=1) > cfg.outlier_sigmas * data.deviation(sigma) + cfg.outlier_px
     bad = np.repeat(far.reshape(-1, 4).any(axis=1), 4)
     share = np.mean(bad)
     if share > cfg.most_outliers:
@@ -208,8 +209,11 @@ def _rms(residuals: np.ndarray) -> float:
 def _covariance(data: BundleData, solved: Solved, prior: Prior, free: np.ndarray, sigma: np.ndarray) -> Covariance:
     # With Cauchy's weight w the force w r grows with the residual at the mean rate w^2. Jacobian and residuals that are
     # multiplied by w and by 1 give that rate as the Hessian and the force as the gradient.
-    sigma = sigma[data.camera]
-    jacobian = solved.predicted.jacobian[:, :, free] * (solved.weight / sigma)[:, None, None]
-    residuals = solved.predicted.residuals / sigma[:, None]
-    rows = prior.rows[:, free]
-    return sandwich(jacobian.reshape(2 * len(sigma), -1), residuals.ravel(), np.repeat(data.blocks, 2), rows)
+    deviation = data.deviation(sigma)
+    jacobian = solved.predicted.jacobian[:, :, free] * (solved.weight / deviation)[:, None, None]
+    residuals = (solved.predicted.residuals / deviation[:, None]).ravel()
+    jacobian, rows = jacobian.reshape(len(residuals), -1), prior.rows[:, free]
+    # Errors are alike within a stop of the arm, and within a tag: its print, its shade. The wider interval holds.
+    by_time = sandwich(jacobian, residuals, np.repeat(data.blocks, 2), rows)
+    by_tag = sandwich(jacobian, residuals, np.repeat(data.tag_id, 2), rows)
+    return by_time.widened(by_tag)

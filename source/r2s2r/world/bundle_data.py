@@ -13,6 +13,9 @@ from r2s2r.world.joint_track import JointTrack
 GROUPS = ("board", "table", "belt", "flange")
 """Tag groups whose poses are adjusted; the item on the belt is followed afterwards."""
 
+SPREAD_LIMITS = (0.5, 20.0)
+"""No tag counts as better or worse than its camera's usual one by more."""
+
 BLOCK_S = 1.0
 """Pictures within this time [s] share errors: the same stop of the arm, the same stretch of a motion."""
 
@@ -35,6 +38,9 @@ class Sighting:
     """Which tag."""
     corners: np.ndarray
     """(4, 2) raw pixels, in the order of :data:`r2s2r.contracts.targets.CORNER_SIGNS`."""
+    doubt: float | None = None
+    """What grows in proportion with the error of the corners, in any unit, such as the residual of the print's fit: a
+    tag in half shade has ten times the usual. None: unknown, as good as the others of its camera."""
 
     def __post_init__(self):
         if self.camera not in CAMERAS:
@@ -44,6 +50,8 @@ class Sighting:
                 f"Sighting.corners: tag {self.tag_id} in {self.camera} picture {self.frame} has shape "
                 f"{np.shape(self.corners)} or numbers that are not finite; allowed are (4, 2) pixels"
             )
+        if self.doubt is not None and not 0.0 <= self.doubt < np.inf:
+            raise ConfigError(f"Sighting.doubt: received {self.doubt}, allowed are finite numbers from 0")
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,8 @@ class BundleData:
     """(N, 3) corner in its group's frame [m]."""
     pixels: np.ndarray
     """(N, 2) raw pixels."""
+    spread: np.ndarray
+    """(N,) standard deviation of the corner over the usual one of its camera."""
     exposure: np.ndarray
     """(N,) index of the exposure: below len(rest_pos) a still one, above it one of the moving ones."""
     rest_pos: np.ndarray
@@ -83,6 +93,10 @@ class BundleData:
     def fixed_scene(self) -> np.ndarray:
         """(N,) bool: the head camera sees a thing that stands still, picture after picture on the same pixels."""
         return (self.camera == CAMERAS.index("head")) & (self.group != GROUPS.index("flange"))
+
+    def deviation(self, sigma: np.ndarray) -> np.ndarray:
+        """Return the standard deviation (N,) [px] of each corner, from the usual one (2,) of each camera."""
+        return sigma[self.camera] * self.spread
 
     @property
     def blocks(self) -> np.ndarray:
@@ -123,7 +137,7 @@ class BundleData:
         )
 
 
-_PER_CORNER = ("camera", "frame", "stamp_s", "tag_id", "group", "points", "pixels")
+_PER_CORNER = ("camera", "frame", "stamp_s", "tag_id", "group", "points", "pixels", "spread")
 
 
 def bundle_data(sightings: Sequence[Sighting], targets: CalibrationTargets, track: JointTrack) -> BundleData:
@@ -155,11 +169,24 @@ def bundle_data(sightings: Sequence[Sighting], targets: CalibrationTargets, trac
         group=group,
         points=np.concatenate([corners[s.tag_id] for s in used]),
         pixels=np.concatenate([np.asarray(s.corners, dtype=float) for s in used]),
+        spread=np.repeat(_spread(used), 4),
         exposure=exposure,
         rest_pos=np.array([pos for pos in rest.values() if pos is not None]).reshape(-1, 7),
         moving=moving,
         track=track,
     )
+
+
+def _spread(sightings: Sequence[Sighting]) -> np.ndarray:
+    """Return each sighting's doubt over the median of its camera."""
+    doubt = np.array([np.nan if s.doubt is None else s.doubt for s in sightings])
+    spread = np.ones(len(doubt))
+    for camera in CAMERAS:
+        rows = np.array([s.camera == camera for s in sightings]) & np.isfinite(doubt)
+        usual = float(np.median(doubt[rows])) if rows.any() else 0.0
+        if usual > 0.0:
+            spread[rows] = np.clip(doubt[rows] / usual, *SPREAD_LIMITS)
+    return spread
 
 
 def _check_orientation(sightings: Sequence[Sighting]) -> None:

@@ -112,11 +112,8 @@ class _Cost:
 
     def value(self, state: BundleState, at: Predicted) -> float:
         bent = self._square(at) / BEND**2
-        if self._loss == "huber":
-            corners = 2.0 * np.sum(np.sqrt(1.0 + bent) - 1.0)
-        else:
-            corners = np.sum(np.log1p(bent))
-        return float(BEND**2 * corners + np.sum(self._prior.residuals(state) ** 2))
+        corners = 2.0 * (np.sqrt(1.0 + bent) - 1.0) if self._loss == "huber" else np.log1p(bent)
+        return float(BEND**2 * np.sum(corners) + np.sum(self._prior.residuals(state) ** 2))
 
     def weight(self, at: Predicted) -> np.ndarray:
         """Return the derivative (N,) of the cost by the corner's square."""

@@ -8,6 +8,7 @@ from scipy.linalg import cho_factor, cho_solve
 from r2s2r.contracts.errors import GroundingError
 from r2s2r.world.bundle_data import BundleData
 from r2s2r.world.bundle_model import Predicted
+from r2s2r.world.bundle_solver import BEND
 from r2s2r.world.bundle_state import BLOCKS, POSES
 
 MOVED_LIMITS = (2e-3, np.deg2rad(0.2))
@@ -135,7 +136,7 @@ def _scale(data: BundleData, predicted: Predicted) -> np.ndarray:
     scale = np.ones(len(data.camera))
     for camera in np.unique(data.camera):
         rows = data.camera == camera
-        sigma = max(1.4826 * float(np.median(np.abs(predicted.residuals[rows]))), 0.05)
-        square = np.sum(predicted.residuals[rows] ** 2, axis=1) / sigma**2
-        scale[rows] = (1.0 + square / 9.0) ** -0.25 / sigma
+        usual = predicted.residuals[rows] / data.spread[rows, None]
+        sigma = max(1.4826 * float(np.median(np.abs(usual))), 0.05)
+        scale[rows] = (1.0 + np.sum(usual**2, axis=1) / sigma**2 / BEND**2) ** -0.25 / (sigma * data.spread[rows])
     return scale

@@ -45,6 +45,19 @@ class Covariance:
         sd = np.sqrt(np.diagonal(self.matrix))
         return np.isfinite(sd) & (sd < UNDETERMINED * self.prior_sd)
 
+    def widened(self, other: "Covariance") -> "Covariance":
+        """Return this covariance with each parameter's interval at least as wide as `other`'s: of two ways to group the
+        same residuals the more cautious one holds."""
+        ours, theirs = self.half_width, other.half_width
+        wider = theirs > ours
+        sd = np.sqrt(np.diagonal(self.matrix))
+        grown = np.where(wider, np.sqrt(np.diagonal(other.matrix)), sd)
+        usable = np.isfinite(sd) & (sd > 0.0)
+        factor = np.where(usable, grown / np.where(usable, sd, 1.0), 1.0)
+        matrix = np.where(np.isfinite(self.matrix), self.matrix, 0.0) * np.outer(factor, factor)
+        matrix[~np.isfinite(self.matrix)] = np.inf
+        return Covariance(matrix, np.where(wider, other.quantile, self.quantile), self.prior_sd)
+
     def of(self, directions: np.ndarray) -> np.ndarray:
         """Return half widths (K,) of K linear combinations `directions` (K, P) of the parameters."""
         directions = np.atleast_2d(np.asarray(directions, dtype=float))
