@@ -75,7 +75,7 @@ def test_excerpt_needs_readings():
 
 def test_one_joint_is_recovered_with_spikes_and_lost_readings(seed: int):
     true = _parameters()
-    excerpt = one_joint_excerpt(true, (500.0, 10.0), LINK_INERTIA, seed)
+    excerpt = one_joint_excerpt(true, (500.0, 10.0), LINK_INERTIA, seed, duration_s=10.0)
     fit, simulator = fit_joints(one_joint(LINK_INERTIA), (excerpt,))
     found = fit.parameters
     for name, tolerance in (("armature", 0.05), ("viscous_friction", 0.05), ("coulomb_friction", 0.03)):
@@ -97,7 +97,7 @@ def test_b17_wrong_structure_is_not_accepted_and_right_one_is():
     true = _parameters(armature=0.05, viscous_friction=0.7, coulomb_friction=0.02, command_delay_s=0.01)
     drive = total_damping - 0.7
     spec = one_joint(0.25)
-    wrong = one_joint_excerpt(true, (stiffness, drive), 0.25, 3, assumed=(stiffness, 4.0 * drive))
+    wrong = one_joint_excerpt(true, (stiffness, drive), 0.25, 3, 10.0, assumed=(stiffness, 4.0 * drive))
     fit, simulator = fit_joints(spec, (wrong,))
     errors = band_errors(wrong, simulator.readings([fit.parameters], wrong)[0])
     verdict = judge(fit, errors, 1.0)
@@ -118,7 +118,7 @@ def test_b17_wrong_structure_is_not_accepted_and_right_one_is():
 
 def test_b18_gain_and_armature_from_one_recording_are_not_separable():
     true = _parameters()
-    excerpt = one_joint_excerpt(true, (100.0, 0.2), LINK_INERTIA, 5)
+    excerpt = one_joint_excerpt(true, (100.0, 0.2), LINK_INERTIA, 5, duration_s=8.0)
     spec = one_joint(LINK_INERTIA)
     costs = []
     for stiffness in (50.0, 200.0):
@@ -136,8 +136,8 @@ def test_b18_gain_and_armature_from_one_recording_are_not_separable():
 def test_b18_two_recordings_with_different_gains_resolve_both():
     true = _parameters()
     stated = (1.6 * 100.0, 1.6 * 300.0)  # what the drive calls its gains is 1.6 times too much
-    first = one_joint_excerpt(true, (100.0, 0.2), LINK_INERTIA, 5, assumed=(stated[0], 0.2))
-    second = one_joint_excerpt(true, (300.0, 8.0), LINK_INERTIA, 6, assumed=(stated[1], 8.0))
+    first = one_joint_excerpt(true, (100.0, 0.2), LINK_INERTIA, 5, 8.0, assumed=(stated[0], 0.2))
+    second = one_joint_excerpt(true, (300.0, 8.0), LINK_INERTIA, 6, 8.0, assumed=(stated[1], 8.0))
     fit, _ = fit_joints(one_joint(LINK_INERTIA), (first, second), JointFitCfg(free_stiffness=True))
     assert fit.parameters.stiffness_scale[0] == pytest.approx(1.0 / 1.6, rel=0.05)
     assert fit.parameters.armature[0] == pytest.approx(0.28, rel=0.05)
@@ -152,6 +152,13 @@ def test_b21_two_frictions_for_one_value(caplog: pytest.LogCaptureFixture):
     assert single_friction(0.104, 0.1) == 0.1
     with pytest.raises(ConfigError, match="allowed are finite numbers from 0"):
         single_friction(-1.0, 0.1)
+
+
+def test_nothing_moved_is_refused():
+    stream = Stream(np.arange(200) * 0.005, np.zeros((200, 1)))
+    excerpt = cut_excerpt("part", stream, stream, 0.0, 1.0, (np.ones(1), np.ones(1)))
+    with pytest.raises(RecordingError, match=r"part: no joint moved by more than 0\.01 rad"):
+        fit_joints(one_joint(LINK_INERTIA), (excerpt,))
 
 
 def test_configuration_is_checked():

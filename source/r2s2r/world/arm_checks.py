@@ -8,7 +8,7 @@ from scipy.signal import csd, welch
 
 from r2s2r.contracts.checks import set_number
 from r2s2r.contracts.errors import ConfigError
-from r2s2r.world.joint_excerpt import JointExcerpt
+from r2s2r.world.joint_excerpt import JointExcerpt, without_spikes
 from r2s2r.world.joint_fit import JointFit
 
 BAND_EDGES_HZ = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -115,7 +115,7 @@ def band_errors(
     command = excerpt.command.at(grid)
     speeds = [
         np.gradient(np.stack([np.interp(grid, excerpt.time_s, column) for column in values.T], axis=1), grid, axis=0)
-        for values in (excerpt.readings, simulated)
+        for values in (without_spikes(excerpt.readings), simulated)
     ]
     window = {"fs": _RATE_HZ, "nperseg": min(int(_WINDOW_S * _RATE_HZ), len(grid)), "axis": 0}
     frequency, measured = csd(command, speeds[0], **window)

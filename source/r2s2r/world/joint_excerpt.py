@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.ndimage import median_filter
 
 from r2s2r.contracts.errors import RecordingError
 from r2s2r.recording.cell_log import CellLog, Segment, Stream
@@ -10,6 +11,9 @@ from r2s2r.world.held_command import HeldCommand
 
 START_WINDOW_S = 0.04
 """Readings this long before and after the start give position and speed there [s]."""
+
+_WILD = 8.0
+"""How many times farther than 95 % of the readings a wild one is from its neighbours' median."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,16 @@ def posture(log: CellLog, segment: Segment, stream: str) -> np.ndarray | None:
     found = log.streams.get(stream)
     values = found.between(segment.start_s, segment.end_s).values if found is not None else np.zeros((0, 0))
     return np.median(values, axis=0) if len(values) else None
+
+
+def without_spikes(readings: np.ndarray) -> np.ndarray:
+    """Return readings (T, J) with wild ones replaced by the median of five.
+
+    A reading is wild where it is farther from that median than motion and noise bring nearly all of them.
+    """
+    median = median_filter(readings, (5, 1), mode="nearest")
+    away = np.abs(readings - median)
+    return np.where(away > _WILD * np.percentile(away, 95.0, axis=0) + 1e-12, median, readings)
 
 
 def _start_state(time_s: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

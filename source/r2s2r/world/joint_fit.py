@@ -7,6 +7,7 @@ import numpy as np
 from mujoco.sysid import ParameterDict
 
 from r2s2r.contracts.checks import set_number
+from r2s2r.contracts.errors import RecordingError
 from r2s2r.world.joint_excerpt import JointExcerpt
 from r2s2r.world.joint_problem import Huber, JointProblem
 from r2s2r.world.joint_simulation import JointParameters, JointSimulator
@@ -18,8 +19,8 @@ _DELAY_STEP_S = 0.0025
 _AT_BOUND = 1e-6
 """A value this near to a bound, as a share of the range, was stopped by it."""
 
-_TOLERANCE = 2e-3
-"""Relative step at which a pass stops; Gauss-Newton leaves an error of about its square."""
+_TOLERANCES = (2e-3, 1e-3)
+"""Relative step at which the first and the second pass stop; Gauss-Newton leaves an error of about its square."""
 
 _WINDOWS, _WINDOW_S = (0.1, 0.5, 0.9), 4.0
 """Middles (shares of an excerpt) and length of the stretches that the first pass simulates: slow, middle and fast parts
@@ -94,38 +95,57 @@ def fit_joints(
 
     Returns:
         The fit, and the simulator for further use.
+
+    Raises:
+        RecordingError: no joint moved.
     """
     cfg = cfg or JointFitCfg()
     simulator = JointSimulator(spec)
-    moved = np.max([np.ptp(part.readings, axis=0) > cfg.still_rad for part in excerpts], axis=0)
+    moved = np.max([_travel(part.readings) > cfg.still_rad for part in excerpts], axis=0)
+    if not moved.any():
+        raise RecordingError(
+            f"{excerpts[0].name}: no joint moved by more than {cfg.still_rad:g} rad; there is nothing to identify"
+        )
     delays = np.arange(0.0, cfg.largest_delay_s, _DELAY_STEP_S)
     start = start_values(simulator.model, excerpts, delays, moved)
     rough = _problem(simulator, _windows(excerpts), cfg, moved)
-    parameters = rough.dictionary(start)
     # A joint that starts badly must not be taken for one that is noisy: the first pass weighs all joints alike.
-    sigma = np.full(len(moved), _spread(rough.residuals(parameters, np.ones(len(moved)))))
-    parameters, _ = rough.optimise(parameters, sigma, cfg.outlier, _TOLERANCE, cfg.max_iterations)
+    ones, parameters = np.ones(len(moved)), rough.dictionary(start)
+    sigma = _spread(rough.residuals(parameters, ones)) * ones
+    parameters, _ = rough.optimise(parameters, sigma, cfg.outlier, _TOLERANCES[0], cfg.max_iterations)
     problem = _problem(simulator, excerpts, cfg, moved)
-    residuals = problem.residuals(parameters, np.ones(len(moved)))
+    residuals = problem.residuals(parameters, ones)
     sigma = np.array([_spread(residuals[problem.joint == j]) for j in range(len(moved))])
-    parameters, jacobian = problem.optimise(parameters, sigma, cfg.outlier, _TOLERANCE, cfg.max_iterations)
-    residuals = problem.residuals(parameters, sigma)
-    weights = np.sqrt(Huber(cfg.outlier).weights(residuals))
-    fit = JointFit(
+    parameters, jacobian = problem.optimise(parameters, sigma, cfg.outlier, _TOLERANCES[1], cfg.max_iterations)
+    weights = np.sqrt(Huber(cfg.outlier).weights(problem.residuals(parameters, sigma)))
+    return _summary(problem, parameters, (jacobian, weights, sigma), simulator, excerpts[0]), simulator
+
+
+def _summary(
+    problem: JointProblem,
+    parameters: ParameterDict,
+    found: tuple[np.ndarray, np.ndarray, np.ndarray],
+    simulator: JointSimulator,
+    excerpt: JointExcerpt,
+) -> JointFit:
+    """Return the fit from the optimum, its Jacobian (M, P), roots of robust weights (M,) and deviations (J,)."""
+    jacobian, weights, sigma = found
+    moved = np.zeros(len(sigma), dtype=bool)
+    moved[problem.joint] = True
+    return JointFit(
         parameters=problem.parameters(parameters),
         names=tuple(parameters.keys()),
         values=parameters.as_vector(),
         at_bound=_at_bound(parameters),
         jacobian=jacobian * weights[:, None],
-        residuals=residuals * weights,
+        residuals=problem.residuals(parameters, sigma) * weights,
         time_s=problem.time_s,
         joint=problem.joint,
         sigma=sigma,
         moved=moved,
-        inertia=simulator.inertia(excerpts[0].start_reading),
-        stiffness=excerpts[0].stiffness,
+        inertia=simulator.inertia(excerpt.start_reading),
+        stiffness=excerpt.stiffness,
     )
-    return fit, simulator
 
 
 def _problem(
@@ -144,6 +164,12 @@ def _windows(excerpts: tuple[JointExcerpt, ...]) -> tuple[JointExcerpt, ...]:
         starts = [share * (part.duration_s - _WINDOW_S) for share in _WINDOWS]
         windows += [part.window(start, start + _WINDOW_S) for start in starts]
     return tuple(windows)
+
+
+def _travel(readings: np.ndarray) -> np.ndarray:
+    """Return the range (J,) of readings (T, J), without the one in a hundred at each end that may be wild."""
+    low, high = np.percentile(readings, (1.0, 99.0), axis=0)
+    return high - low
 
 
 def _at_bound(parameters: ParameterDict) -> np.ndarray:

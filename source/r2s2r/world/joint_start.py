@@ -5,7 +5,7 @@ import numpy as np
 from scipy.optimize import lsq_linear
 from scipy.signal import savgol_filter
 
-from r2s2r.world.joint_excerpt import JointExcerpt
+from r2s2r.world.joint_excerpt import JointExcerpt, without_spikes
 from r2s2r.world.joint_simulation import JointParameters
 
 GRID_S = 0.005
@@ -54,7 +54,8 @@ def motion(time_s: np.ndarray, readings: np.ndarray, grid_s: np.ndarray) -> tupl
         readings: (T, J) [rad].
         grid_s: (G,) [s].
     """
-    uniform = np.stack([np.interp(grid_s, time_s, column) for column in readings.T], axis=1)
+    # Wild readings would become huge accelerations.
+    uniform = np.stack([np.interp(grid_s, time_s, column) for column in without_spikes(readings).T], axis=1)
     delta = float(grid_s[1] - grid_s[0])
     pos, speed, acceleration = (
         np.asarray(savgol_filter(uniform, _WINDOW, 3, deriv=order, delta=delta, axis=0)) for order in range(3)
