@@ -13,7 +13,7 @@ from r2s2r.contracts.joints import HAND_JOINTS
 from r2s2r.contracts.world import HandResponse, World, nominal_hand
 from r2s2r.control.hand_response import BatchHandResponse
 from r2s2r.recording.cell_log import CellLog, Segment, Stream
-from r2s2r.recording.excitation import HandExcitationCfg, hand_excitation
+from r2s2r.recording.excitation import HELD_OUT_HAND, HandExcitationCfg, hand_excitation
 from r2s2r.world.hand import HandVerdictCfg, fit_hand
 from r2s2r.world.hand_coupling import CoupledHand
 from r2s2r.world.hand_joint_fit import HandFitCfg, fit_hand_joint
@@ -305,3 +305,35 @@ def test_what_cannot_be_fitted_is_refused(log):
         for field in dataclasses.fields(cls):
             with pytest.raises(ConfigError, match=f"{cls.__name__}.{field.name}: received -1"):
                 cls(**{field.name: -1.0})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [21, 22])
+def test_a_virtual_cell_is_fitted(seed):
+    """Another engine, fingers that touch what they touch, jitter, losses: the figures that grounding is to reach."""
+    from r2s2r.cell.virtual_cell import VirtualCell
+
+    cell = VirtualCell(seed, cameras=False)
+    messages, segments = [], []
+    for name, cfg in (("hand_steps", HandExcitationCfg()), ("hand_held_out", HELD_OUT_HAND)):
+        commands = hand_excitation(np.arange(0.0, cfg.duration_s, 0.01), cfg)
+        cell.command_hand(commands[0])
+        cell.wait(1.5)
+        start_s = cell.now()
+        for command in commands:
+            cell.command_hand(command)
+            cell.wait(0.01)
+        segments.append(Segment(name, start_s, cell.now()))
+        messages += cell.read()
+    streams = {}
+    for name in ("hand_command", "hand_joint_pos"):
+        found = [message for message in messages if message.stream == name]
+        streams[name] = Stream(np.array([m.time_s for m in found]), np.stack([m.value for m in found]))
+    fit = fit_hand(CellLog(cell.info, streams, {}, tuple(segments)))
+    hidden = parameters(cell.hidden.world)
+    errors = {e.name: np.abs(e.error(hidden[e.name])) for e in fit.estimates}
+    assert errors["hand.delay_s"].max() < 0.005
+    assert errors["hand.deadband"].max() < 0.005
+    assert (errors["hand.lag_s"] / hidden["hand.lag_s"]).max() < 0.10
+    assert fit.residuals["tracking_ratio"] < 0.02
+    assert fit.warnings == ()
