@@ -45,6 +45,8 @@ class RefinedTag:
 
     corners: np.ndarray
     """(4, 2) [px], in the order of the contract."""
+    bend: np.ndarray
+    """(6, 2) how far shapes of second and third order move the print's picture between the corners [px]."""
     residual: float
     """RMS of what the fit leaves over the contrast between paper and ink."""
     contrast: float
@@ -69,6 +71,22 @@ def refine_tag(grey: np.ndarray, tag_id: int, corners: np.ndarray) -> RefinedTag
     return fit.solved() if fit.inside else None
 
 
+def print_coordinates(pixels: np.ndarray, corners: np.ndarray, bend: np.ndarray) -> np.ndarray:
+    """Return where pixels (h, w, 2) lie on the print (h, w, 2), in half edges from its middle, y up.
+
+    Args:
+        pixels: places in the picture [px].
+        corners: (4, 2) of :class:`RefinedTag`.
+        bend: (6, 2) of :class:`RefinedTag`.
+    """
+    back = cv2.getPerspectiveTransform(corners.astype(np.float32), CORNER_SIGNS.astype(np.float32))
+    uv = cv2.perspectiveTransform(pixels, back)
+    for _ in range(2):
+        # The shapes are meant for the print; far outside of it they would run away.
+        uv = cv2.perspectiveTransform(pixels - _bending(np.clip(uv, -1.6, 1.6)) @ bend, back)
+    return uv
+
+
 class _Fit:
     """Numbers of the fit: corners 0..7, bend 8..11, blur 12, tone 13, then grey levels 14..17 (linear)."""
 
@@ -90,7 +108,7 @@ class _Fit:
     def solved(self) -> RefinedTag:
         converged, residual, contrast = False, np.inf, 1.0
         for _ in range(_STEPS):
-            uv = self._print_coordinates()
+            uv = print_coordinates(self.pixels, self.corners, self.bend)
             chosen = np.abs(uv).max(axis=-1) < 1.0 + 2.0 * _OUTSIDE / MODULES
             if chosen.sum() < 40:
                 break
@@ -102,7 +120,7 @@ class _Fit:
         return self._result(residual / max(contrast, 1e-9), contrast, converged)
 
     def _result(self, residual: float, contrast: float, converged: bool) -> RefinedTag:
-        return RefinedTag(self.corners, float(residual), float(contrast), self.sigma, self.tone, converged)
+        return RefinedTag(self.corners, self.bend, float(residual), float(contrast), self.sigma, self.tone, converged)
 
     def _apply(self, step: np.ndarray) -> None:
         step = step * min(1.0, 0.7 / max(np.abs(step[:20]).max(), 1e-12))
@@ -110,14 +128,6 @@ class _Fit:
         self.bend = self.bend + step[8:20].reshape(6, 2)
         self.sigma = float(np.clip(self.sigma + np.clip(step[20], -0.2, 0.2), 0.15, 3.0))
         self.tone = float(np.clip(self.tone + np.clip(step[21], -0.2, 0.2), 0.2, 1.6))
-
-    def _print_coordinates(self) -> np.ndarray:
-        """Return where each pixel lies on the print (h, w, 2), in half edges, y up."""
-        back = cv2.getPerspectiveTransform(self.corners.astype(np.float32), CORNER_SIGNS.astype(np.float32))
-        uv = cv2.perspectiveTransform(self.pixels, back)
-        for _ in range(2):
-            uv = cv2.perspectiveTransform(self.pixels - _bending(uv) @ self.bend, back)
-        return uv
 
     def _step(self, uv: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, float, float]:
         """Return the change of the first 14 numbers, the RMS of the residual and the contrast [grey levels]."""
