@@ -1,13 +1,17 @@
 """`r2s2r bench ground`: record, fit, compare with the hidden truth, for many hidden worlds; peers on the same data."""
 
+import multiprocessing
+import os
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from r2s2r.cli.record import FILE_NAME, record_virtual_cell
 from r2s2r.cli.verb import Verb
 from r2s2r.contracts.errors import ConfigError
 from r2s2r.contracts.provenance import machine, versions
@@ -60,17 +64,19 @@ class BenchGround(Verb):
         """Measure, print a line for each world and the medians beside their limits."""
         if not self.seeds or min(self.seeds) < 0 or len(set(self.seeds)) != len(self.seeds):
             raise ConfigError(f"--seeds: received {self.seeds}, allowed are different numbers from 0")
-        worlds, covered = [], {}
+        worlds, covered, peers = [], {}, {}
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch) if self.keep is None else self.keep
+            _record(self.seeds, folder)
             for seed in self.seeds:
-                figures, inside = _one_world(seed, folder)
+                figures, inside, grounding = _one_world(seed, folder)
                 worlds.append({"seed": seed} | figures)
                 for name, (hits, count) in inside.items():
                     before = covered.get(name, (0, 0))
                     covered[name] = (before[0] + hits, before[1] + count)
                 print(_line(worlds[-1]), flush=True)
-            peers = _peers(self.seeds[0], folder) if self.peers else {}
+                if self.peers and not peers:
+                    peers = _peers(seed, folder, grounding)
         median = {name: float(np.median([world[name] for world in worlds])) for name in LIMITS}
         hits, count = (sum(pair[k] for pair in covered.values()) for k in (0, 1))
         median["coverage"] = hits / count
@@ -86,16 +92,15 @@ class BenchGround(Verb):
         }
 
 
-def _one_world(seed: int, folder: Path) -> tuple[dict[str, float], dict[str, tuple[int, int]]]:
-    """Return a world's figures, and for each parameter how many hidden values lie in their intervals, of how many."""
+def _one_world(seed: int, folder: Path) -> tuple[dict[str, float], dict[str, tuple[int, int]], Any]:
+    """Return a world's figures, for each parameter how many hidden values lie in their intervals, and the fits."""
     from r2s2r.cell.hidden import HiddenWorld
     from r2s2r.evaluation.recovery import coverage, recovery_figures
     from r2s2r.recording.cell_log_file import read_cell_log
     from r2s2r.world.grounding import ground
     from r2s2r.world.parameters import parameters
 
-    path = _recording(seed, folder)
-    log = read_cell_log(path)
+    log = read_cell_log(_recording(seed, folder))
     began = time.perf_counter()
     grounding = ground(log)
     fit_s = time.perf_counter() - began
@@ -103,28 +108,32 @@ def _one_world(seed: int, folder: Path) -> tuple[dict[str, float], dict[str, tup
     figures = recovery_figures(grounding.fits, truth) | {"cell_s": log.duration_s, "fit_s": fit_s}
     inside = coverage(grounding.estimates, truth)
     figures["coverage"] = sum(hits for hits, _ in inside.values()) / sum(count for _, count in inside.values())
-    return figures, inside
+    return figures, inside, grounding
+
+
+def _record(seeds: tuple[int, ...], folder: Path) -> None:
+    """Record the hidden worlds that have no recording yet, several at once: drawing pictures takes one core each."""
+    missing = [(seed, _recording(seed, folder)) for seed in seeds if not _recording(seed, folder).is_file()]
+    if not missing:
+        return
+    with ProcessPoolExecutor(os.cpu_count() or 1, multiprocessing.get_context("spawn")) as pool:
+        running = {pool.submit(record_virtual_cell, seed, path, None, True): seed for seed, path in missing}
+        for done in as_completed(running):
+            print(f"world {running[done]}: recorded {done.result():.0f} s of the cell", flush=True)
 
 
 def _recording(seed: int, folder: Path) -> Path:
-    """Return the recording of a hidden world's calibration, made unless it is there."""
-    from r2s2r.cell.virtual_cell import VirtualCell
-    from r2s2r.recording.calibration import record_calibration
-
-    path = folder / f"calibration_{seed}.h5"
-    if not path.is_file():
-        folder.mkdir(parents=True, exist_ok=True)
-        record_calibration(VirtualCell(seed), path)
-    return path
+    return folder / f"world_{seed}" / FILE_NAME
 
 
-def _peers(seed: int, folder: Path) -> dict[str, Any]:
+def _peers(seed: int, folder: Path, grounding: Any) -> dict[str, Any]:
     """Return what other ways of fitting reach on the first world's recording."""
+    from r2s2r.cell.hidden import HiddenWorld
     from r2s2r.cli.bench_ground_peers import arm_peer, lens_peer
     from r2s2r.recording.cell_log_file import read_cell_log
 
     log = read_cell_log(_recording(seed, folder))
-    return {"arm": arm_peer(log), "lens": lens_peer(log, seed)}
+    return {"arm": arm_peer(log), "lens": lens_peer(log, grounding, HiddenWorld.draw(seed).world)}
 
 
 def _line(world: dict[str, float]) -> str:

@@ -4,13 +4,16 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from r2s2r.cli.verb import Verb
 from r2s2r.contracts.errors import ConfigError, choose
 from r2s2r.contracts.provenance import provenance
+
+if TYPE_CHECKING:
+    from r2s2r.recording.calibration import Progress
 
 ROUTINES = ("calibration",)
 """Names of the routines."""
@@ -51,29 +54,42 @@ class Record(Verb):
         choose("--cell", self.cell, CELLS)
         if not 0 <= self.seed < 2**31:
             raise ConfigError(f"--seed: received {self.seed}, allowed are 0 to {2**31 - 1}")
-        # Loaded here, so that `--help` waits neither for MuJoCo nor for Warp.
-        import warp as wp
+        from r2s2r.recording.cell_log_file import read_cell_log
 
-        from r2s2r.cell.virtual_cell import VirtualCell
-        from r2s2r.recording.calibration import plan_calibration, record_calibration
-        from r2s2r.recording.cell_log_file import CellLogWriter, read_cell_log
-        from r2s2r.robot.description import compose
-
-        wp.config.log_level = wp.LOG_WARNING
         begin_s, path = time.monotonic(), self.out / FILE_NAME
-        cell = VirtualCell(self.seed)
-        with CellLogWriter(
-            path,
-            cell.info,
-            provenance({"routine": self.routine, "cell": self.cell}, seed=self.seed),
-            overwrite=self.overwrite,
-        ) as log:
-            plan = plan_calibration(compose(), cell.info.targets)
-            cell_s = record_calibration(cell, log, plan, cell.place_item, _Progress())
+        cell_s = record_virtual_cell(self.seed, path, _Progress(), self.overwrite)
         summary = _summary(read_cell_log(path)) | {"recording": str(path), "seed": self.seed, "cell_s": cell_s}
         summary["wall_s"] = time.monotonic() - begin_s
         _print(summary)
         return summary
+
+
+def record_virtual_cell(seed: int, path: Path, progress: "Progress | None" = None, overwrite: bool = False) -> float:
+    """Record the calibration of a virtual cell and return the cell time that it took [s].
+
+    Args:
+        seed: of its hidden world and its noise.
+        path: file that the recording becomes.
+        progress: is told what begins.
+        overwrite: replace a recording that is there.
+
+    Raises:
+        RecordingError: there is a recording already, or the file cannot be written.
+    """
+    # Loaded here, so that `--help` waits neither for MuJoCo nor for Warp.
+    import warp as wp
+
+    from r2s2r.cell.virtual_cell import VirtualCell
+    from r2s2r.recording.calibration import plan_calibration, record_calibration
+    from r2s2r.recording.cell_log_file import CellLogWriter
+    from r2s2r.robot.description import compose
+
+    wp.config.log_level = wp.LOG_WARNING
+    cell = VirtualCell(seed)
+    source = provenance({"routine": "calibration", "cell": "virtual"}, seed=seed)
+    with CellLogWriter(path, cell.info, source, overwrite=overwrite) as log:
+        plan = plan_calibration(compose(), cell.info.targets)
+        return record_calibration(cell, log, plan, cell.place_item, progress)
 
 
 class _Progress:
