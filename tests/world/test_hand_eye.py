@@ -1,14 +1,18 @@
 """Hand-eye calibration: known answers, uninformative pairs, unobservable directions, inputs read the wrong way."""
 
+from dataclasses import replace
+
 import cv2
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from r2s2r.contracts.cameras import PinholeCamera
 from r2s2r.contracts.errors import ConfigError, GroundingError
 from r2s2r.contracts.transforms import pose, pose_inverse, quat_exp, quat_from_matrix, se3_exp, se3_log, yaw_quat
 from r2s2r.recording.catalogue import NO_DATA_REASON, data_file
 from r2s2r.world.hand_eye import check_expected, solve_hand_eye
+from r2s2r.world.hand_eye_pixels import refine_on_pixels
 from r2s2r.world.hand_eye_problem import HandEyeCfg, HandEyeProblem, HandEyeState
 
 TRUE_CAMERA = pose(np.array([0.05, -0.03, 0.10]), yaw_quat(np.deg2rad(30.0)))
@@ -188,16 +192,28 @@ def test_real_four_axis_pairs_name_the_open_direction_and_give_the_rest_when_it_
 
 def test_real_grid_of_another_size_than_printed_is_measured_by_robot_motion():
     data = _real("circle_grid")
-    spacing = float(data["spacing_m"])
+    spacing, hands = float(data["spacing_m"]), data["base_to_tool0_xyz_qxqyqzqw"]
     grid = np.zeros((100, 3), np.float32)
     grid[:, 0], grid[:, 1] = np.tile(np.arange(10), 10) * spacing, np.repeat(np.arange(10), 10) * spacing
-    centres = data["circle_centres_px"]
-    none = np.zeros((3, 3)), np.zeros(5)
-    _, _, _, turns, shifts = cv2.calibrateCamera([grid] * 15, list(centres), (640, 480), *none)
+    centres = list(data["circle_centres_px"])
+    _, matrix, lens, turns, shifts = cv2.calibrateCamera(
+        [grid] * 15, centres, (640, 480), np.zeros((3, 3)), np.zeros(5)
+    )
     targets = pose(np.squeeze(shifts), quat_exp(np.squeeze(turns)))
-    found = solve_hand_eye(data["base_to_tool0_xyz_qxqyqzqw"], targets, HandEyeCfg(fit_scale=True))
+    found = solve_hand_eye(hands, targets, HandEyeCfg(fit_scale=True))
     assert found.scale * spacing == pytest.approx(0.0248, abs=2e-4)
-    # From poses alone, without pixels; the checked answer from pixels is (-0.087, 0.028, 0.082).
-    np.testing.assert_allclose(found.camera[:3, 3], (-0.087, 0.028, 0.082), atol=0.009)
-    about_z = se3_log(found.camera)[3:]
-    np.testing.assert_allclose(np.rad2deg(about_z), (0.0, 0.0, -89.5), atol=1.5)
+    checked = (-0.087, 0.028, 0.082)
+    # Poses weigh all directions alike, pixels each as sure as it is seen.
+    np.testing.assert_allclose(found.camera[:3, 3], checked, atol=0.009)
+    pixels = np.stack([cv2.undistortPoints(x[:, None].astype(float), matrix, lens, P=matrix)[:, 0] for x in centres])
+    camera = PinholeCamera(640, 480, matrix[0, 0], matrix[1, 1], matrix[0, 2], matrix[1, 2])
+    refined = refine_on_pixels(found, hands, grid.astype(float), pixels, camera)
+    np.testing.assert_allclose(refined.camera[:3, 3], checked, atol=1e-3)
+    np.testing.assert_allclose(np.rad2deg(se3_log(refined.camera)[3:]), (0.0, 0.0, -89.5), atol=1.5)
+    assert refined.scale * spacing == pytest.approx(0.0248, abs=1e-4)
+    assert refined.rms_px == pytest.approx(0.99, abs=0.03)
+    assert refined.scale_half_width < 0.01 and (refined.pos_half_width < 0.01).all()
+    with pytest.raises(ConfigError, match=r"pixels have shape \(15, 99, 2\), allowed is \(15, 100, 2\)"):
+        refine_on_pixels(found, hands, grid.astype(float), pixels[:, 1:], camera)
+    with pytest.raises(GroundingError, match="most points outside the lens"):
+        refine_on_pixels(replace(found, target=np.eye(4)), hands, grid.astype(float) - 9.0, pixels, camera)

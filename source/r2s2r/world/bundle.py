@@ -8,12 +8,12 @@ from r2s2r.contracts.cell import CAMERAS
 from r2s2r.contracts.checks import set_number
 from r2s2r.contracts.errors import GroundingError
 from r2s2r.control.kinematics import SerialChain
-from r2s2r.world.bundle_checks import OneMore, check_tag_sizes
+from r2s2r.world.bundle_checks import OneMore, check_tag_sizes, tag_sizes
 from r2s2r.world.bundle_data import GROUPS, BundleData
-from r2s2r.world.bundle_model import BundleModel
+from r2s2r.world.bundle_model import BundleModel, Predicted
 from r2s2r.world.bundle_solver import Prior, Solved, solve
 from r2s2r.world.bundle_state import BLOCKS, STEP_SIZE, BundleState
-from r2s2r.world.bundle_steadiness import check_steady
+from r2s2r.world.bundle_steadiness import largest_jump, refuse_jump, robust_scale
 from r2s2r.world.uncertainty import Covariance, sandwich
 
 HELD_OUT_EVERY = 5
@@ -104,7 +104,7 @@ def adjust(
     state = _solve(small.chosen(small.still), chain, start, prior, free & ~_clocks(), first).state
     state = _solve(small, chain, state, prior, free, first).state
     predicted = BundleModel(data, chain).predict(state)
-    check_steady(data, predicted, free, prior.rows)
+    _check_consistent(data, predicted, state, chain, prior, free)
     data, sigma, left_out = _cleaned(data, predicted.residuals, cfg)
     held_out = _held_out(data)
     state = _solve(data.chosen(~held_out).condensed(), chain, state, prior, free, sigma, "cauchy").state
@@ -114,7 +114,7 @@ def adjust(
     solved = _solve(small, chain, state, prior, free, sigma, "cauchy")
     weight = np.sqrt(solved.weight) / small.deviation(sigma)
     one_more = OneMore(solved.predicted.jacobian[:, :, free], solved.predicted.residuals, weight, prior.rows[:, free])
-    warnings = check_tag_sizes(small, solved.state, chain, one_more)
+    warnings = check_tag_sizes(tag_sizes(small, solved.state, chain, one_more))
     if not cfg.fit_clocks:
         warnings += _clock_doubts(small, solved, one_more)
     return Bundle(
@@ -151,6 +151,20 @@ def _clocks() -> np.ndarray:
     clocks = np.zeros(STEP_SIZE, dtype=bool)
     clocks[BLOCKS["stamp_delay"]] = clocks[BLOCKS["readout"]] = True
     return clocks
+
+
+def _check_consistent(
+    data: BundleData, predicted: Predicted, state: BundleState, chain: SerialChain, prior: Prior, free: np.ndarray
+) -> None:
+    """Refuse what no single cell explains. A wrong tag size and something that moved look alike at first: what would
+    lower the cost more is named."""
+    jump = largest_jump(data, predicted, free, prior.rows)
+    scale = robust_scale(data, predicted)
+    one_more = OneMore(predicted.jacobian[:, :, free], predicted.residuals, scale, prior.rows[:, free])
+    sizes = tag_sizes(data, state, chain, one_more)
+    if jump is not None and all((excess / sd) ** 2 < jump.gain for excess, sd in sizes.values()):
+        refuse_jump(jump)
+    check_tag_sizes(sizes)
 
 
 def _clock_doubts(data: BundleData, solved: Solved, one_more: OneMore) -> list[str]:

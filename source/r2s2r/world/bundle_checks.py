@@ -70,19 +70,28 @@ class OneMore:
         return (-float(column @ self._residuals) / left, left**-0.5) if left > 0.0 else (0.0, np.inf)
 
 
-def check_tag_sizes(data: BundleData, state: BundleState, chain: SerialChain, one_more: OneMore) -> list[str]:
-    """Return one line for each group whose tags are not as large as given, by the measure of the robot's motion.
+def tag_sizes(
+    data: BundleData, state: BundleState, chain: SerialChain, one_more: OneMore
+) -> dict[str, tuple[float, float]]:
+    """Return for each group seen by which fraction its tags exceed their given size, and the standard deviation of that,
+    by the measure of the robot's motion."""
+    here, found, step = BundleModel(data, chain).predict(state).residuals, {}, 1e-4
+    for k, name in enumerate(GROUPS):
+        rows = data.group == k
+        if rows.any():
+            grown = replace(data, points=data.points * np.where(rows, 1.0 + step, 1.0)[:, None])
+            found[name] = one_more.step((BundleModel(grown, chain).predict(state).residuals - here) / step)
+    return found
+
+
+def check_tag_sizes(sizes: dict[str, tuple[float, float]]) -> list[str]:
+    """Return one line for each group whose tags are not as large as given.
 
     Raises:
         GroundingError: the size is off by more than SIZE_LIMITS allow; the ratio is in the message.
     """
-    here, found, step = BundleModel(data, chain).predict(state).residuals, [], 1e-4
-    for k, name in enumerate(GROUPS):
-        rows = data.group == k
-        if not rows.any():
-            continue
-        grown = replace(data, points=data.points * np.where(rows, 1.0 + step, 1.0)[:, None])
-        excess, sd = one_more.step((BundleModel(grown, chain).predict(state).residuals - here) / step)
+    found = []
+    for name, (excess, sd) in sizes.items():
         if abs(excess) < _CERTAIN * sd:
             continue
         said = f"tags of the {name} are {1.0 + excess:.3f} times as large as given, measured by the robot's motion"

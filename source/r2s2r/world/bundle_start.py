@@ -26,6 +26,9 @@ SCALE_LIMITS = (0.8, 1.25)
 _STEEPEST_RAY = 0.2
 """Smallest depth of a unit ray that enters a pose from points [cosine]: about 78 degrees from the axis."""
 
+_SCALED = HandEyeCfg(fit_scale=True, noise_scale_m=0.01, wrong_residual_m=0.05)
+"""A data sheet's lens puts tags some centimetres off: not a sign of poses read the wrong way."""
+
 _LEAST_TAGS = 2
 """Tags of a plane that give a pose without the mirror ambiguity of a single small one."""
 
@@ -112,9 +115,11 @@ def _from_wrist(views: list[GroupView], flange: np.ndarray) -> dict[str, np.ndar
         raise GroundingError(f"cameras: still wrist pictures with {_LEAST_TAGS} tags: {counts}; 3 are needed of one")
     hands = np.array([flange[v.exposure] for v in seen[name]])
     targets = np.array([v.T_cam_group for v in seen[name]])
-    solved = solve_hand_eye(hands, targets, HandEyeCfg(fit_scale=True))
+    solved = solve_hand_eye(hands, targets, _SCALED)
+    _check_scale(name, solved.scale)
     for other in STATIC:
-        _check_scale(other, seen[other], flange)
+        if other != name and len(seen[other]) >= 3:
+            _check_scale(other, _scale(seen[other], flange))
     poses = {"mount": solved.camera, name: solved.target}
     for other in STATIC:
         if other != name and seen[other]:
@@ -124,15 +129,16 @@ def _from_wrist(views: list[GroupView], flange: np.ndarray) -> dict[str, np.ndar
     return poses
 
 
-def _check_scale(name: str, views: list[GroupView], flange: np.ndarray) -> None:
-    """Refuse a group whose tags robot motion finds to be of another size, as far as its pictures can tell."""
-    if len(views) < 3:
-        return
+def _scale(views: list[GroupView], flange: np.ndarray) -> float:
+    """Return by robot motion how many times larger a group is than given; 1 where its pictures leave that open."""
     hands, targets = (np.array(x) for x in zip(*((flange[v.exposure], v.T_cam_group) for v in views), strict=True))
     try:
-        scale = solve_hand_eye(hands, targets, HandEyeCfg(fit_scale=True)).scale
-    except GroundingError:  # this group alone leaves a direction open
-        return
+        return solve_hand_eye(hands, targets, _SCALED).scale
+    except GroundingError:
+        return 1.0
+
+
+def _check_scale(name: str, scale: float) -> None:
     if not SCALE_LIMITS[0] < scale < SCALE_LIMITS[1]:
         raise GroundingError(
             f"cameras: by robot motion the tags of the {name} are {scale:.3f} times as large as given; allowed are "

@@ -50,22 +50,14 @@ class PoseJump:
     """Fall of the cost when it is allowed for, in variances of a coordinate."""
 
 
-def check_steady(data: BundleData, predicted: Predicted, free: np.ndarray, prior_rows: np.ndarray) -> None:
+def refuse_jump(jump: PoseJump) -> None:
     """Refuse a recording during which something moved.
 
-    Args:
-        data: all corners, gross errors included.
-        predicted: where a first fit puts them.
-        free: (STEP_SIZE,) bool, its unknowns.
-        prior_rows: (R, STEP_SIZE) derivative of the prior's residuals.
-
     Raises:
-        GroundingError: a pose jumps; which, when and by how much is in the message.
+        GroundingError: always; what moved, when and by how much is in the message.
     """
-    jump = largest_jump(data, predicted, free, prior_rows)
-    if jump is not None:
-        moved = f"{1e3 * jump.shift_m:.1f} mm and {np.rad2deg(jump.turn_rad):.2f} deg at {jump.time_s:.1f} s"
-        raise GroundingError(f"cameras: {_NAMES[jump.name]} moved by {moved}; fix it and record again")
+    moved = f"{1e3 * jump.shift_m:.1f} mm and {np.rad2deg(jump.turn_rad):.2f} deg at {jump.time_s:.1f} s"
+    raise GroundingError(f"cameras: {_NAMES[jump.name]} moved by {moved}; fix it and record again")
 
 
 def largest_jump(data: BundleData, predicted: Predicted, free: np.ndarray, prior_rows: np.ndarray) -> PoseJump | None:
@@ -73,8 +65,14 @@ def largest_jump(data: BundleData, predicted: Predicted, free: np.ndarray, prior
 
     For each pose and each instant between still pictures, the pose may take another value from then on, all other
     unknowns adjusting themselves (one Gauss-Newton step).
+
+    Args:
+        data: all corners, gross errors included.
+        predicted: where a first fit puts them.
+        free: (STEP_SIZE,) bool, its unknowns.
+        prior_rows: (R, STEP_SIZE) derivative of the prior's residuals.
     """
-    scale = _scale(data, predicted)
+    scale = robust_scale(data, predicted)
     weighted = predicted.jacobian * scale[:, None, None]
     residuals = predicted.residuals * scale[:, None]
     flat = weighted[:, :, free].reshape(2 * len(scale), -1)
@@ -131,7 +129,7 @@ def _jumps(name: str, sums: _Sums, factor, common: np.ndarray) -> list[PoseJump]
     return found
 
 
-def _scale(data: BundleData, predicted: Predicted) -> np.ndarray:
+def robust_scale(data: BundleData, predicted: Predicted) -> np.ndarray:
     """Return what residuals are multiplied by (N,): robust weight over standard deviation, for each camera its own."""
     scale = np.ones(len(data.camera))
     for camera in np.unique(data.camera):
