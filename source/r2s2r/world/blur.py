@@ -43,7 +43,7 @@ _OUTLIER = 1.5
 """An edge with this many times the usual residual is left out: covered, in shadow, bent too much."""
 
 _MODEL_PX = 0.008
-"""Half width [px] that no number of edges undercuts: what is left on synthetic pictures with tone curves of the family."""
+"""Half width [px] that no number of edges undercuts: what is left on synthetic pictures whose tone curve fits."""
 
 _LOCAL = 7
 """Numbers of one edge: place, slant, bend; low, high, falloff of both along the edge."""
