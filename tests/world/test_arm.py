@@ -101,6 +101,13 @@ def test_recording_without_segment_or_stream_is_refused(log: CellLog):
         fit_arm(replace(log, streams=streams))
 
 
+def test_b23_echoed_commands_are_refused(log: CellLog):
+    command = log.streams["arm_command"]
+    echo = Stream(command.time_s + 0.01, command.values)
+    with pytest.raises(RecordingError, match="echo"):
+        fit_arm(replace(log, streams=log.streams | {"arm_joint_pos": echo}))
+
+
 def test_hand_posture_falls_back_and_says_so(log: CellLog):
     posture, warnings = hand_posture(log)
     np.testing.assert_array_equal(posture, READY_HAND)

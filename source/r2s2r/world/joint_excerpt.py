@@ -7,6 +7,7 @@ from scipy.ndimage import median_filter
 
 from r2s2r.contracts.errors import RecordingError
 from r2s2r.recording.cell_log import CellLog, Segment, Stream
+from r2s2r.recording.feedback_checks import check_no_echo
 from r2s2r.world.held_command import HeldCommand
 
 START_WINDOW_S = 0.04
@@ -107,12 +108,13 @@ def arm_excerpts(log: CellLog, segment: str) -> tuple[JointExcerpt, ...]:
     """Return the arm's part of every segment of that name.
 
     Raises:
-        RecordingError: no such segment or streams, or too few readings in one.
+        RecordingError: no such segment or streams, too few readings in one, or readings that echo the commands.
     """
     missing = [name for name in ("arm_command", "arm_joint_pos") if name not in log.streams]
     if missing:
         raise RecordingError(f"recording: no stream {missing[0]!r}; there are {', '.join(log.streams) or 'none'}")
     command, readings = log.streams["arm_command"], log.streams["arm_joint_pos"]
+    check_no_echo("arm_joint_pos", readings, command)
     gains = (np.array(log.info.arm_stiffness), np.array(log.info.arm_damping))
     return tuple(
         cut_excerpt(f"segment {segment!r}", command, readings, part.start_s, part.end_s, gains)
