@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from typing import cast
 
 import cv2
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.optimize import least_squares
 from r2s2r.contracts.cameras import FisheyeCamera
 from r2s2r.contracts.projection import project
 from r2s2r.contracts.transforms import so3_exp
-from r2s2r.contracts.world import World
+from r2s2r.contracts.world import ArmModel, World
 from r2s2r.recording.cell_log import CellLog
 from r2s2r.world.arm import fit_arm
 from r2s2r.world.arm_cma import CmaCfg, fit_arm_cma, training_rms
@@ -36,7 +37,7 @@ def arm_peer(log: CellLog) -> dict[str, float]:
     began = time.perf_counter()
     fit = fit_arm(log)
     ours_s = time.perf_counter() - began
-    ours = training_rms(log, JointParameters.of(fit.value))
+    ours = training_rms(log, JointParameters.of(cast(ArmModel, fit.value)))
     found = fit_arm_cma(log, CmaCfg(budget_s=LONGEST_S, target_rms_rad=EQUAL * ours))
     return {
         "ours_s": ours_s,

@@ -97,11 +97,10 @@ class GroundingReport:
         joints, plots = _SHOWN_JOINTS[name], fit.plots
         names = ARM_JOINTS if name == "arm" else HAND_JOINTS
         columns = list(joints)
-        chart = tracking(
-            plots["held_out_time_s"],
-            *(plots[f"held_out_{which}"][:, columns] for which in ("reading", "nominal", "fitted")),
-            [names[j] for j in joints],
+        reading, nominal, fitted = (
+            plots[f"held_out_{which}"][:, columns] for which in ("reading", "nominal", "fitted")
         )
+        chart = tracking(plots["held_out_time_s"], reading, nominal, fitted, [names[j] for j in joints])
         report.chart(svg(chart), "The same commands to both simulators; nothing of this motion was fitted.", wide=True)
 
     def _residuals(self, report: Report, name: str, fit: FactorFit) -> None:
