@@ -14,7 +14,6 @@ from r2s2r.recording.cell_log import Stream
 from r2s2r.world.bundle import Bundle
 from r2s2r.world.bundle_data import Sighting
 from r2s2r.world.bundle_state import BLOCKS, STEP_SIZE, BundleState
-from r2s2r.world.estimate import NORMAL_95
 from r2s2r.world.uncertainty import Covariance, sandwich
 
 SETTLE_S = 0.7
@@ -25,6 +24,9 @@ LEAST_PICTURES = 4
 
 _STEADY = 0.25
 """A block that moves by another fraction from one picture to the next is being placed, or is blocked."""
+
+_ALIKE = 3
+"""Pictures in a row whose errors may be alike: the block has hardly moved on."""
 
 _HEAD = CAMERAS.index("head")
 _DIFFERENCE_STEP = 1e-6
@@ -93,10 +95,7 @@ def follow_item(sightings: Sequence[Sighting], command: Stream, item: TagGroup, 
             f"belt: the block rides against the belt's x axis, speed scale {scale:.2f}, allowed are positive ones; "
             "turn the frame in which the rails' tags are given"
         )
-    from_geometry = _geometry_variance(bundle, rides, item)
-    own = np.diagonal(fitted.covariance.matrix)[:2]
-    half_width = fitted.covariance.quantile[:2] * np.sqrt(own)
-    half_width = np.sqrt(half_width**2 + NORMAL_95**2 * from_geometry)
+    half_width = np.hypot(fitted.covariance.half_width[:2], _geometry_half_width(bundle, rides, item))
     run_scales = tuple(float(_Line(bundle.state, [ride], item).values[0]) for ride in rides)
     direction, direction_width = drift / scale, half_width[1] / scale
     return BeltMotion(
@@ -142,11 +141,12 @@ class _Line:
         for axis in range(2):
             jacobian[axis::2, axis] = single[:, 0]
             jacobian[axis::2, 2 + axis * (width - 1) : 2 + (axis + 1) * (width - 1)] = single[:, 1:]
-        self.covariance: Covariance = sandwich(jacobian, self.residuals.ravel(), np.repeat(np.arange(len(way)), 2))
+        groups = np.repeat(np.arange(len(way)) // _ALIKE, 2)
+        self.covariance: Covariance = sandwich(jacobian, self.residuals.ravel(), groups)
 
 
-def _geometry_variance(bundle: Bundle, rides: list[_Ride], item: TagGroup) -> np.ndarray:
-    """Return the variance (2,) of scale and drift that comes from where head camera and belt are."""
+def _geometry_half_width(bundle: Bundle, rides: list[_Ride], item: TagGroup) -> np.ndarray:
+    """Return half widths (2,) of scale and drift that come from where head camera and belt are."""
     gradient = np.zeros((2, STEP_SIZE))
     for name in ("head_lens", "head", "belt"):
         for k in range(BLOCKS[name].start, BLOCKS[name].stop):
@@ -154,7 +154,7 @@ def _geometry_variance(bundle: Bundle, rides: list[_Ride], item: TagGroup) -> np
                 step = _DIFFERENCE_STEP * np.eye(STEP_SIZE)[k]
                 ahead, behind = (_Line(bundle.state.moved(sign * step), rides, item).values for sign in (1, -1))
                 gradient[:, k] = (ahead - behind) / (2.0 * _DIFFERENCE_STEP)
-    return (bundle.half_width(gradient) / NORMAL_95) ** 2
+    return bundle.half_width(gradient)
 
 
 def _rides(sightings: Sequence[Sighting], command: Stream, item: TagGroup, state: BundleState) -> list[_Ride]:

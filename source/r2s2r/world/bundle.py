@@ -108,15 +108,9 @@ def adjust(
     data, sigma, left_out = _cleaned(data, predicted.residuals, cfg)
     held_out = _held_out(data)
     state = _solve(data.chosen(~held_out).condensed(), chain, state, prior, free, sigma, "cauchy").state
-    judged = BundleModel(data.chosen(held_out), chain).predict(state).residuals
-    rms = np.array([_rms(judged[data.camera[held_out] == k]) for k in range(len(CAMERAS))])
+    rms = _rms_by_camera(data.chosen(held_out), chain, state)
     small = data.condensed()
     solved = _solve(small, chain, state, prior, free, sigma, "cauchy")
-    weight = np.sqrt(solved.weight) / small.deviation(sigma)
-    one_more = OneMore(solved.predicted.jacobian[:, :, free], solved.predicted.residuals, weight, prior.rows[:, free])
-    warnings = check_tag_sizes(tag_sizes(small, solved.state, chain, one_more))
-    if not cfg.fit_clocks:
-        warnings += _clock_doubts(small, solved, one_more)
     return Bundle(
         state=solved.state,
         covariance=_covariance(small, solved, prior, free, sigma),
@@ -128,7 +122,7 @@ def adjust(
         sigma=sigma,
         held_out_rms_px=rms,
         left_out=left_out,
-        warnings=tuple(warnings),
+        warnings=_warnings(small, solved, chain, prior, free, sigma, cfg.fit_clocks),
     )
 
 
@@ -216,8 +210,25 @@ def _held_out(data: BundleData) -> np.ndarray:
     return held_out
 
 
-def _rms(residuals: np.ndarray) -> float:
-    return float(np.sqrt(np.mean(residuals**2))) if len(residuals) else float("nan")
+def _rms_by_camera(data: BundleData, chain: SerialChain, state: BundleState) -> np.ndarray:
+    residuals = BundleModel(data, chain).predict(state).residuals
+    parts = [residuals[data.camera == k] for k in range(len(CAMERAS))]
+    return np.array([np.sqrt(np.mean(part**2)) if len(part) else np.nan for part in parts])
+
+
+def _warnings(
+    data: BundleData,
+    solved: Solved,
+    chain: SerialChain,
+    prior: Prior,
+    free: np.ndarray,
+    sigma: np.ndarray,
+    cfg: BundleCfg,
+) -> tuple[str, ...]:
+    weight = np.sqrt(solved.weight) / data.deviation(sigma)
+    one_more = OneMore(solved.predicted.jacobian[:, :, free], solved.predicted.residuals, weight, prior.rows[:, free])
+    found = check_tag_sizes(tag_sizes(data, solved.state, chain, one_more))
+    return tuple(found if clocks else found + _clock_doubts(data, solved, one_more))
 
 
 def _covariance(data: BundleData, solved: Solved, prior: Prior, free: np.ndarray, sigma: np.ndarray) -> Covariance:

@@ -73,8 +73,10 @@ class OneMore:
 def tag_sizes(
     data: BundleData, state: BundleState, chain: SerialChain, one_more: OneMore
 ) -> dict[str, tuple[float, float]]:
-    """Return for each group seen by which fraction its tags exceed their given size, and the standard deviation of that,
-    by the measure of the robot's motion."""
+    """Return for each group seen by which fraction its tags exceed their given size, and the standard deviation of that.
+
+    The robot's motion is the measure.
+    """
     here, found, step = BundleModel(data, chain).predict(state).residuals, {}, 1e-4
     for k, name in enumerate(GROUPS):
         rows = data.group == k

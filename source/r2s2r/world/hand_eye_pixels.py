@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -65,13 +66,7 @@ def refine_on_pixels(
             f"hand-eye: pixels have shape {np.shape(pixels)}, allowed is ({len(hands)}, {len(points)}, 2)"
         )
     first = HandEyeState(start.camera, start.target, start.scale)
-
-    def residuals(step: np.ndarray) -> np.ndarray:
-        state = first.moved(step)
-        seen = pose_inverse(hands @ state.camera) @ state.target
-        found, valid = project(camera, points * state.scale @ np.swapaxes(seen[:, :3, :3], 1, 2) + seen[:, None, :3, 3])
-        return np.where(valid[..., None], found - pixels, _LOST_PX).ravel()
-
+    residuals = partial(_residuals, first, hands, points, pixels, camera)
     if np.median(np.abs(residuals(np.zeros(13)))) >= _LOST_PX:
         raise GroundingError("hand-eye: the start puts most points outside the lens")
     found = least_squares(residuals, np.zeros(13), loss="soft_l1", f_scale=_NOISE_PX, x_scale="jac", max_nfev=100)
@@ -87,6 +82,14 @@ def refine_on_pixels(
         scale_half_width=state.scale * float(covariance.half_width[12]),
         rms_px=float(np.sqrt(np.mean(np.sum(best.reshape(-1, 2) ** 2, axis=1)))),
     )
+
+
+def _residuals(first: HandEyeState, hands, points, pixels, camera, step: np.ndarray) -> np.ndarray:
+    """Return predicted minus measured pixels (2 n K,) at `first.moved(step)`."""
+    state = first.moved(step)
+    seen = pose_inverse(hands @ state.camera) @ state.target
+    found, valid = project(camera, points * state.scale @ np.swapaxes(seen[:, :3, :3], 1, 2) + seen[:, None, :3, 3])
+    return np.where(valid[..., None], found - pixels, _LOST_PX).ravel()
 
 
 def _jacobian(residuals: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
