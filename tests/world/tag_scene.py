@@ -67,7 +67,7 @@ def gamma_tone(exponent: float = 1.0 / 2.2):
 def film_tone(x: np.ndarray) -> np.ndarray:
     """Return a curve with a toe and a shoulder on top of a power law."""
     y = x ** (1.0 / 2.2)
-    return y + 0.08 * np.sin(2.0 * np.pi * (y - 0.5)) / (2.0 * np.pi) * 2.0
+    return y + 0.08 * np.sin(2.0 * np.pi * (y - 0.5)) / np.pi
 
 
 def _reflectance(group: TagGroup, plane: np.ndarray, margin: float) -> np.ndarray:
@@ -76,16 +76,21 @@ def _reflectance(group: TagGroup, plane: np.ndarray, margin: float) -> np.ndarra
     pos, half = np.array(group.pos)[:, :2], 0.5 * group.tag_size + margin
     low, high = pos.min(axis=0) - half, pos.max(axis=0) + half
     light[(x > low[0]) & (x < high[0]) & (y > low[1]) & (y < high[1])] = WHITE
+    step = SUPERSAMPLING
     for tag_id in group.ids:
-        corners = group.corners(tag_id)
-        origin, right, up = corners[0], (corners[1] - corners[0])[:2], (corners[3] - corners[0])[:2]
-        centre = corners.mean(axis=0)
-        near = np.flatnonzero((abs(x - centre[0]).ravel() < half * 1.5) & (abs(y - centre[1]).ravel() < half * 1.5))
-        dx, dy = x.ravel()[near] - origin[0], y.ravel()[near] - origin[1]
-        u = (dx * right[0] + dy * right[1]) / group.tag_size**2 * MODULES
-        v = (dx * up[0] + dy * up[1]) / group.tag_size**2 * MODULES
+        # Upright tags in the plane z = 0 of their group, found on a coarse grid first.
+        left, below = group.corners(tag_id)[0, :2]
+        centre = np.array(group.pos[group.ids.index(tag_id)])[:2]
+        rows, columns = np.nonzero((np.abs(plane[::step, ::step] - centre) < 0.75 * group.tag_size).all(axis=-1))
+        if len(rows) == 0:
+            continue
+        box = (
+            slice(step * max(rows.min() - 2, 0), step * (rows.max() + 3)),
+            slice(step * max(columns.min() - 2, 0), step * (columns.max() + 3)),
+        )
+        u = np.floor((x[box] - left) / group.tag_size * MODULES).astype(int)
+        v = np.floor((y[box] - below) / group.tag_size * MODULES).astype(int)
         inside = (u >= 0) & (u < MODULES) & (v >= 0) & (v < MODULES)
-        modules = tag_print(tag_id)[::-1]
-        shade = modules[v[inside].astype(int), u[inside].astype(int)]
-        light.ravel()[near[inside]] = np.where(shade == 1, WHITE, BLACK)
+        shade = tag_print(tag_id)[::-1][v[inside], u[inside]]
+        light[box][inside] = np.where(shade == 1, WHITE, BLACK)
     return light
