@@ -223,7 +223,7 @@ def _warnings(
     prior: Prior,
     free: np.ndarray,
     sigma: np.ndarray,
-    cfg: BundleCfg,
+    clocks: bool,
 ) -> tuple[str, ...]:
     weight = np.sqrt(solved.weight) / data.deviation(sigma)
     one_more = OneMore(solved.predicted.jacobian[:, :, free], solved.predicted.residuals, weight, prior.rows[:, free])

@@ -73,7 +73,7 @@ class OneMore:
 def tag_sizes(
     data: BundleData, state: BundleState, chain: SerialChain, one_more: OneMore
 ) -> dict[str, tuple[float, float]]:
-    """Return for each group seen by which fraction its tags exceed their given size, and the standard deviation of that.
+    """Return for each group seen by which fraction its tags exceed their given size, and its standard deviation.
 
     The robot's motion is the measure.
     """
