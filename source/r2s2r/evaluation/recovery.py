@@ -71,18 +71,14 @@ def _pose_error(name: str, estimate: Estimate, truth: Mapping[str, np.ndarray]) 
     return {f"{name}_mm": float(1e3 * shift), f"{name}_deg": float(np.degrees(turn))}
 
 
-def _known(estimate: Estimate) -> np.ndarray:
-    return np.ones(len(estimate.half_width), dtype=bool) if estimate.determined is None else estimate.determined
-
-
 def _largest(estimate: Estimate, truth: Mapping[str, np.ndarray]) -> float:
-    errors = np.abs(estimate.error(truth[estimate.name]))[_known(estimate)]
+    errors = np.abs(estimate.error(truth[estimate.name]))[estimate.known]
     return float(errors.max()) if len(errors) else float("nan")
 
 
 def _pct(estimate: Estimate, truth: Mapping[str, np.ndarray]) -> np.ndarray:
     true = np.asarray(truth[estimate.name], dtype=float)
-    return 100.0 * np.abs(estimate.error(true) / true)[_known(estimate)]
+    return 100.0 * np.abs(estimate.error(true) / true)[estimate.known]
 
 
 def _largest_pct(estimate: Estimate, truth: Mapping[str, np.ndarray]) -> float:

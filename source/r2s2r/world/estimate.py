@@ -37,6 +37,11 @@ class Estimate:
     def __post_init__(self):
         choose("Estimate.kind", self.kind, KINDS)
 
+    @property
+    def known(self) -> np.ndarray:
+        """(same shape as half_width) bool: the data determine the number."""
+        return np.ones(len(self.half_width), dtype=bool) if self.determined is None else self.determined
+
     def error(self, truth: np.ndarray) -> np.ndarray:
         """Return how far the value lies from `truth`, in the numbers that half_width bounds."""
         truth = np.asarray(truth, dtype=float)

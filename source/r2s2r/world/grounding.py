@@ -105,7 +105,7 @@ def _fit_cameras(
     sightings = [sighting for picture in pictures for sighting in picture.sightings()]
     on_begin("cameras")
     chain, nominal = serial_chain(compose().urdf_path, FLANGE_LINK), World.nominal()
-    bundle = register(sightings, log.streams["arm_joint_pos"], log.info, chain, _bias(arm))
+    bundle = register(sightings, log.streams["arm_joint_pos"], log.info, chain, None if arm is None else _bias(arm))
     belt = None
     if _has(log, "belt_run"):
         belt = follow_item(sightings, log.streams["belt_command"], log.info.targets.item, bundle)
@@ -121,19 +121,21 @@ def _fit_cameras(
     return fits, joint_estimates(bundle)
 
 
-def _bias(arm: FactorFit | None) -> Estimate | None:
-    return None if arm is None else next(e for e in arm.estimates if e.name == BIAS)
+def _bias(arm: FactorFit) -> Estimate:
+    return next(estimate for estimate in arm.estimates if estimate.name == BIAS)
 
 
 def _with_joints(arm: FactorFit, joints: dict[str, Estimate]) -> FactorFit:
     """Return the arm with its joint frames, and its biases as encoders and pictures together have them."""
-    estimates = [joints.get(estimate.name, estimate) for estimate in arm.estimates]
-    estimates += [estimate for name, estimate in joints.items() if name not in {e.name for e in arm.estimates}]
+    alone = _bias(arm)
+    together = replace(joints[BIAS], determined=joints[BIAS].known | alone.known)
+    estimates = [together if estimate.name == BIAS else estimate for estimate in arm.estimates]
+    estimates.append(joints[OFFSETS])
     offsets = joints[OFFSETS].value.reshape(-1, 6)
     value = replace(
         arm.value,
         kinematic_offsets=tuple(map(tuple, offsets.tolist())),
-        encoder_bias=tuple(joints[BIAS].value.tolist()),
+        encoder_bias=tuple(together.value.tolist()),
         controller="weighted_ik",
     )
     return replace(arm, value=value, estimates=tuple(estimates))
