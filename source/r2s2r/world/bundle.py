@@ -154,9 +154,10 @@ def _check_consistent(
     lower the cost more is named."""
     jump = largest_jump(data, predicted, free, prior.rows)
     scale = robust_scale(data, predicted)
-    one_more = OneMore(predicted.jacobian[:, :, free], predicted.residuals, scale, prior.rows[:, free])
+    jacobian, rows = predicted.jacobian[:, :, free], prior.rows[:, free]
+    one_more = OneMore(jacobian, predicted.residuals, scale, data.blocks, rows)
     sizes = tag_sizes(data, state, chain, one_more)
-    if jump is not None and all((excess / sd) ** 2 < jump.gain for excess, sd in sizes.values()):
+    if jump is not None and all(size.gain < jump.gain for size in sizes.values()):
         refuse_jump(jump)
     check_tag_sizes(sizes)
 
@@ -167,7 +168,7 @@ def _clock_doubts(data: BundleData, solved: Solved, one_more: OneMore) -> list[s
     for k, name in enumerate(CAMERAS):
         if not (~data.still & (data.camera == k)).any():
             continue
-        late, sd = one_more.step(solved.predicted.jacobian[:, :, BLOCKS["stamp_delay"].start + k])
+        late, sd, _ = one_more.step(solved.predicted.jacobian[:, :, BLOCKS["stamp_delay"].start + k])
         if abs(late) > max(DELAY_DOUBT_S, 3.0 * sd):
             held = 1e3 * solved.state.stamp_delay[k]
             found.append(
@@ -226,7 +227,8 @@ def _warnings(
     clocks: bool,
 ) -> tuple[str, ...]:
     weight = np.sqrt(solved.weight) / data.deviation(sigma)
-    one_more = OneMore(solved.predicted.jacobian[:, :, free], solved.predicted.residuals, weight, prior.rows[:, free])
+    jacobian, rows = solved.predicted.jacobian[:, :, free], prior.rows[:, free]
+    one_more = OneMore(jacobian, solved.predicted.residuals, weight, data.blocks, rows)
     found = check_tag_sizes(tag_sizes(data, solved.state, chain, one_more))
     return tuple(found if clocks else found + _clock_doubts(data, solved, one_more))
 

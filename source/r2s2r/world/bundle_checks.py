@@ -1,6 +1,7 @@
 """What would make an adjusted cell wrong although it fits: a lost joint zero, a wrong tag size."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -46,33 +47,52 @@ def check_joint_zeros(state: BundleState, drawn_mount: np.ndarray) -> None:
         )
 
 
+class Step(NamedTuple):
+    """What one more unknown would do."""
+
+    value: float
+    """How far it would move."""
+    sd: float
+    """Standard deviation of that, from what would still not fit."""
+    gain: float
+    """Fall of the cost, in variances of a coordinate."""
+
+
 class OneMore:
-    """What one more unknown would do: a Gauss-Newton step in it from the optimum of all others, which stay free.
+    """A Gauss-Newton step in one more unknown from the optimum of all others, which stay free.
 
     Args:
         jacobian: (N, 2, P) of the unknowns that were free, not weighted.
         residuals: (N, 2) at the optimum.
         weight: (N,) that both are multiplied by.
+        groups: (N,) labels of corners whose errors may be alike.
         prior_rows: (R, P).
     """
 
-    def __init__(self, jacobian: np.ndarray, residuals: np.ndarray, weight: np.ndarray, prior_rows: np.ndarray):
+    def __init__(self, jacobian, residuals, weight: np.ndarray, groups: np.ndarray, prior_rows: np.ndarray):
         self._weight = weight[:, None]
         self._jacobian = (jacobian * weight[:, None, None]).reshape(2 * len(weight), -1)
         self._hessian = self._jacobian.T @ self._jacobian + prior_rows.T @ prior_rows
         self._residuals = (residuals * self._weight).ravel()
+        self._groups = np.repeat(np.unique(groups, return_inverse=True)[1], 2)
 
-    def step(self, derivative: np.ndarray) -> tuple[float, float]:
-        """Return the step and its standard deviation for an unknown that moves the corners by `derivative` (N, 2)."""
+    def step(self, derivative: np.ndarray) -> Step:
+        """Return the step for an unknown that moves the corners by `derivative` (N, 2)."""
         column = (derivative * self._weight).ravel()
         shared = self._jacobian.T @ column
-        left = float(column @ column - shared @ np.linalg.solve(self._hessian, shared))
-        return (-float(column @ self._residuals) / left, left**-0.5) if left > 0.0 else (0.0, np.inf)
+        through = np.linalg.solve(self._hessian, shared)
+        left = float(column @ column - shared @ through)
+        if left <= 0.0:
+            return Step(0.0, np.inf, 0.0)
+        value = -float(column @ self._residuals) / left
+        own = column - self._jacobian @ through
+        # A fit that is bad for another reason leaves large residuals: then this unknown is not sure either.
+        pulls = np.bincount(self._groups, own * (self._residuals + value * own))
+        sd = max(float(np.sqrt(np.sum(pulls**2))) / left, left**-0.5)
+        return Step(value, sd, value**2 * left)
 
 
-def tag_sizes(
-    data: BundleData, state: BundleState, chain: SerialChain, one_more: OneMore
-) -> dict[str, tuple[float, float]]:
+def tag_sizes(data: BundleData, state: BundleState, chain: SerialChain, one_more: OneMore) -> dict[str, Step]:
     """Return for each group seen by which fraction its tags exceed their given size, and its standard deviation.
 
     The robot's motion is the measure.
@@ -86,14 +106,14 @@ def tag_sizes(
     return found
 
 
-def check_tag_sizes(sizes: dict[str, tuple[float, float]]) -> list[str]:
+def check_tag_sizes(sizes: dict[str, Step]) -> list[str]:
     """Return one line for each group whose tags are not as large as given.
 
     Raises:
         GroundingError: the size is off by more than SIZE_LIMITS allow; the ratio is in the message.
     """
     found = []
-    for name, (excess, sd) in sizes.items():
+    for name, (excess, sd, _) in sizes.items():
         if abs(excess) < _CERTAIN * sd:
             continue
         said = f"tags of the {name} are {1.0 + excess:.3f} times as large as given, measured by the robot's motion"
