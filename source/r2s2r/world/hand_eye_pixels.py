@@ -52,8 +52,7 @@ def refine_on_pixels(
     Args:
         start: an eye-in-hand solution from poses.
         hand_poses: T_base_hand, (n, 4, 4) or position and quaternion xyzw (n, 7).
-        points: the target's points in its frame (K, 3) [m].
-        pixels: where they were seen (n, K, 2).
+        points, pixels: the target's points in its frame (K, 3) [m], and where they were seen (n, K, 2).
         camera: the lens.
 
     Raises:
@@ -62,18 +61,17 @@ def refine_on_pixels(
     """
     hands = as_poses(hand_poses, "hand_poses")
     if np.shape(pixels) != (len(hands), len(points), 2):
-        raise ConfigError(
-            f"hand-eye: pixels have shape {np.shape(pixels)}, allowed is ({len(hands)}, {len(points)}, 2)"
-        )
+        allowed = (len(hands), len(points), 2)
+        raise ConfigError(f"hand-eye: pixels have shape {np.shape(pixels)}, allowed is {allowed}")
     first = HandEyeState(start.camera, start.target, start.scale)
-    residuals = partial(_residuals, first, hands, points, pixels, camera)
-    if np.median(np.abs(residuals(np.zeros(13)))) >= _LOST_PX:
+    residuals, none = partial(_residuals, first, hands, points, pixels, camera), np.zeros(13)
+    if np.median(np.abs(residuals(none))) >= _LOST_PX:
         raise GroundingError("hand-eye: the start puts most points outside the lens")
-    found = least_squares(residuals, np.zeros(13), loss="soft_l1", f_scale=_NOISE_PX, x_scale="jac", max_nfev=100)
+    found = least_squares(residuals, none, loss="soft_l1", f_scale=_NOISE_PX, x_scale="jac", max_nfev=100)
     best, state = residuals(found.x), first.moved(found.x)
     weight = (1.0 + (best / _NOISE_PX) ** 2) ** -0.25  # root of soft_l1's weight
-    groups = np.repeat(np.arange(len(hands)), 2 * len(points))  # one a picture
-    covariance = sandwich(_jacobian(residuals, found.x) * weight[:, None], best * weight, groups)
+    pictures = np.repeat(np.arange(len(hands)), 2 * len(points))
+    covariance = sandwich(_jacobian(residuals, found.x) * weight[:, None], best * weight, pictures)
     return PixelHandEye(
         camera=state.camera,
         target=state.target,
