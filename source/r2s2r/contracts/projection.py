@@ -55,8 +55,7 @@ def unproject(camera: FisheyeCamera | PinholeCamera, pixels: np.ndarray) -> tupl
     flat = (np.asarray(pixels, dtype=float) - (camera.cx, camera.cy)) / (camera.fx, camera.fy)
     if isinstance(camera, PinholeCamera):
         rays = np.concatenate([flat, np.ones_like(flat[..., :1])], axis=-1)
-        valid = np.isfinite(flat).all(axis=-1)
-        return rays / np.linalg.norm(rays, axis=-1, keepdims=True), valid
+        return rays / np.linalg.norm(rays, axis=-1, keepdims=True), np.asarray(np.isfinite(flat).all(axis=-1))
     radius, limit = np.linalg.norm(flat, axis=-1), usable_angle(camera)
     valid = radius <= _radius(camera, np.array(limit)) * (1.0 + 1e-12)
     angle = np.clip(radius, 0.0, limit)
