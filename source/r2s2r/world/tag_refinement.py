@@ -29,8 +29,8 @@ _FINE = 3
 _OUTSIDE = 0.6
 """Modules beyond the black square that are compared; one is white in every print."""
 
-_INK = 0.05
-"""Light from ink over light from paper."""
+_INK = 0.03
+"""Light from ink, and the foot of the tone curve, over light from paper."""
 
 _STEPS = 10
 _CONVERGED_PX = 5e-3

@@ -24,6 +24,11 @@ TWICE, TOUCHES_BORDER, SMALL, UNLIKE_PRINT = "twice", "touches border", "small",
 REASONS = (NOT_IN_MAP, BIT_ERRORS, WEAK, TWICE, TOUCHES_BORDER, SMALL, UNLIKE_PRINT)
 """Why a detection is rejected, in the order in which it is asked."""
 
+_MOST_MOVED_PX = 3.0
+"""How far a fit may move a corner [px]; AprilTag's are within 1.5 px."""
+
+_SMALL_RESIDUAL = 0.03
+
 
 @dataclass(frozen=True)
 class TagDetectionCfg:
@@ -42,8 +47,11 @@ class TagDetectionCfg:
     min_edge_px: float = 9.0
     """Shortest edge [px]: little more than a pixel a module."""
     max_residual: float = 0.12
-    """RMS difference between picture and fitted print over the contrast; noise of 1 % leaves 0.015, a wrong or
-    covered print 0.3."""
+    """RMS difference between picture and fitted print over the contrast; noise of 1 % leaves 0.015, a photograph's
+    texture 0.03, a wrong or covered print 0.3."""
+    max_residual_ratio: float = 3.0
+    """The same over the median of all tags in the picture, where it is above 0.03: a shadow's border across a tag
+    leaves 0.05 and more, and moves its corners by up to a pixel."""
     tone_exponents: tuple[float, ...] = (1.0, 0.45)
     """Exponents of tone curves whose inverse is applied before tags are searched, one search each: small tags are
     found where values are linear in light, tags in dark pictures where they are not. 1 leaves the picture as it is."""
@@ -58,6 +66,7 @@ class TagDetectionCfg:
         set_number(self, "min_border_px", 0.0, 100.0)
         set_number(self, "min_edge_px", 8.0, 1000.0)
         set_number(self, "max_residual", 0.01, 1.0)
+        set_number(self, "max_residual_ratio", 1.0, 100.0)
         set_vector(self, "tone_exponents", len(self.tone_exponents), 0.2, 1.6)
         set_number(self, "enlarge", 1, 4)
         object.__setattr__(self, "enlarge", int(self.enlarge))
@@ -210,12 +219,17 @@ def _unusable(candidate: TagCandidate, picture_size: tuple[int, int], cfg: TagDe
 
 def _refined(grey: np.ndarray, seen: TagObservations, cfg: TagDetectionCfg) -> TagObservations:
     """Return the observations with fitted corners; those whose print is not what the fit expects are rejected."""
-    values, kept, fits = grey.astype(np.float32), [], []
-    for k, (tag_id, corners) in enumerate(zip(seen.ids, seen.corners, strict=True)):
-        fit = refine_tag(values, int(tag_id), corners)
-        if fit is not None and fit.residual <= cfg.max_residual and np.abs(fit.corners - corners).max() < 3.0:
-            kept.append(k)
-            fits.append(fit)
+    values = grey.astype(np.float32)
+    pairs = [
+        (k, fit)
+        for k, (tag_id, corners) in enumerate(zip(seen.ids, seen.corners, strict=True))
+        if (fit := refine_tag(values, int(tag_id), corners)) is not None
+        and np.abs(fit.corners - corners).max() < _MOST_MOVED_PX
+    ]
+    usual = float(np.median([fit.residual for _, fit in pairs])) if pairs else 0.0
+    limit = min(cfg.max_residual, max(cfg.max_residual_ratio * usual, _SMALL_RESIDUAL))
+    pairs = [(k, fit) for k, fit in pairs if fit.residual <= limit]
+    kept, fits = [k for k, _ in pairs], [fit for _, fit in pairs]
     rejected = dict(seen.rejected)
     if len(kept) < len(seen.ids):
         rejected[UNLIKE_PRINT] = len(seen.ids) - len(kept)
