@@ -12,6 +12,7 @@ import warp as wp
 from isaaclab.managers import ActionTerm
 
 from r2s2r.contracts.action import ACTION_DIM, HAND_JOINT_POS, WRIST_LINK
+from r2s2r.contracts.errors import ConfigError
 from r2s2r.contracts.joints import ARM_JOINTS, HAND_JOINTS, ROBOT_JOINTS
 from r2s2r.contracts.world import nominal_hand
 from r2s2r.control.damped_least_squares import DampedLeastSquares, DampedLeastSquaresCfg
@@ -149,8 +150,9 @@ class WristAndHandAction(ActionTerm):
         self._hand_response.reset(wp.from_torch(self._hand_target), reset_ids)
 
     def state(self) -> dict[str, np.ndarray]:
-        """Return what is on its way between commands and drives, copied to the host; part of a snapshot."""
+        """Return the last targets and what is on its way to the drives, copied to the host; part of a snapshot."""
         parts = {"arm": self._arm_delay.state(), "hand": self._hand_response.state()}
+        parts["target"] = {name: values.cpu().numpy().copy() for name, values in self._targets().items()}
         return {f"{owner}.{name}": values for owner, part in parts.items() for name, values in part.items()}
 
     def set_state(self, state: dict[str, np.ndarray]) -> None:
@@ -160,5 +162,22 @@ class WristAndHandAction(ActionTerm):
             ConfigError: a buffer is missing, unknown or of another shape.
         """
         for owner, buffers in (("arm", self._arm_delay), ("hand", self._hand_response)):
-            part = {name.partition(".")[2]: v for name, v in state.items() if name.startswith(f"{owner}.")}
-            buffers.set_state(part)
+            buffers.set_state(_part(state, owner))
+        kept = _part(state, "target")
+        for name, values in self._targets().items():
+            if np.shape(kept.get(name)) != tuple(values.shape):
+                raise ConfigError(f"snapshot target.{name}: received {np.shape(kept.get(name))}, needed {values.shape}")
+        for name, values in self._targets().items():
+            values.copy_(torch.from_numpy(kept[name]))
+
+    def _targets(self) -> dict[str, torch.Tensor]:
+        return {
+            "arm_start": self._arm_start,
+            "arm": self._arm_target,
+            "hand": self._hand_target,
+            "joint_pos": self._joint_pos_target,
+        }
+
+
+def _part(state: dict[str, np.ndarray], owner: str) -> dict[str, np.ndarray]:
+    return {name.partition(".")[2]: values for name, values in state.items() if name.startswith(f"{owner}.")}
