@@ -9,7 +9,8 @@ from scipy.ndimage import gaussian_filter1d
 from r2s2r.contracts.cameras import FisheyeCamera
 from r2s2r.contracts.errors import ConfigError, GroundingError
 from r2s2r.contracts.targets import default_targets
-from r2s2r.world.blur import EdgeBlurCfg, _edge_spread, edge_blur
+from r2s2r.world.blur import EdgeBlurCfg, edge_blur
+from r2s2r.world.edge_profile import edge_spread
 from r2s2r.world.tags import detect
 
 from .tag_scene import developed, film_tone, gamma_tone, plane_pose, radiance
@@ -63,12 +64,12 @@ def test_edge_spread_is_a_step_seen_by_lens_and_pixel():
         profile = np.convolve(profile, box / len(box), mode="same")
     profile = gaussian_filter1d(profile, 0.6 / 1e-3)
     at = np.linspace(-2.0, 2.0, 21)
-    light, slope, softer = _edge_spread(at, 0.6, normal)
+    light, slope, softer = edge_spread(at, 0.6, normal)
     assert light == pytest.approx(np.interp(at, fine, profile), abs=1e-3)
     step = 1e-5
-    ahead, behind = (_edge_spread(at + d, 0.6, normal)[0] for d in (step, -step))
+    ahead, behind = (edge_spread(at + d, 0.6, normal)[0] for d in (step, -step))
     assert slope == pytest.approx((ahead - behind) / (2 * step), abs=1e-6)
-    more, less = (_edge_spread(at, 0.6 + d, normal)[0] for d in (step, -step))
+    more, less = (edge_spread(at, 0.6 + d, normal)[0] for d in (step, -step))
     assert softer == pytest.approx((more - less) / (2 * step), abs=1e-6)
 
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from scipy.special import ndtr
 
 from r2s2r.contracts.checks import set_number, set_vector
 from r2s2r.contracts.errors import GroundingError
+from r2s2r.world.edge_profile import LOCAL, Edge, predicted
 from r2s2r.world.tag_prints import MODULES, tag_print
 from r2s2r.world.tag_refinement import RefinedTag, print_coordinates
 from r2s2r.world.tags import TagObservations
@@ -44,9 +44,6 @@ _OUTLIER = 1.5
 
 _MODEL_PX = 0.008
 """Half width [px] that no number of edges undercuts: what is left on synthetic pictures whose tone curve fits."""
-
-_LOCAL = 7
-"""Numbers of one edge: place, slant, bend; low, high, falloff of both along the edge."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +111,7 @@ def edge_blur(pictures: Sequence[tuple[np.ndarray, TagObservations]], cfg: EdgeB
     return _Fit(_chosen(pictures, max(first.sigma_px, 0.3), cfg), cfg).solved()
 
 
-def _chosen(pictures: Sequence[tuple[np.ndarray, TagObservations]], sigma: float, cfg: EdgeBlurCfg) -> list["_Edge"]:
+def _chosen(pictures: Sequence[tuple[np.ndarray, TagObservations]], sigma: float, cfg: EdgeBlurCfg) -> list["Edge"]:
     clear = _CLEAR * np.sqrt(sigma**2 + 1.0 / 12.0)
     edges = [edge for k, (grey, tags) in enumerate(pictures) for edge in _edges(k, grey, tags, clear, cfg)]
     if len(edges) < cfg.min_edges:
@@ -128,24 +125,7 @@ def _chosen(pictures: Sequence[tuple[np.ndarray, TagObservations]], sigma: float
     return [edges[k] for k in np.linspace(0, len(edges) - 1, int(cfg.max_edges)).astype(int)]
 
 
-@dataclass
-class _Edge:
-    """Samples of one edge."""
-
-    picture: int
-    grey: np.ndarray
-    """(n,) grey values."""
-    distance: np.ndarray
-    """(n,) from the edge, positive on paper [px]."""
-    along: np.ndarray
-    """(n,) place along the edge, -1 to 1."""
-    normal: np.ndarray
-    """(2,) absolute components of the edge's normal: widths of the pixel's box."""
-    local: np.ndarray
-    """(7,) see _LOCAL."""
-
-
-def _edges(picture: int, grey: np.ndarray, tags: TagObservations, needed: float, cfg: EdgeBlurCfg) -> Iterator[_Edge]:
+def _edges(picture: int, grey: np.ndarray, tags: TagObservations, needed: float, cfg: EdgeBlurCfg) -> Iterator[Edge]:
     for tag_id, corners, fit in zip(tags.ids, tags.corners, tags.fits, strict=True):
         if fit is None or fit.residual > cfg.max_tag_residual:
             continue
@@ -184,7 +164,7 @@ def _edge(
     corners: np.ndarray,
     needed: float,
     cfg: EdgeBlurCfg,
-) -> _Edge | None:
+) -> Edge | None:
     """Return the samples of the edge from the first to the second corner, None when it is short, not slanted, or has
     too little beside it."""
     start, end = corners[0], corners[1]
@@ -203,9 +183,9 @@ def _edge(
     seen, apart = grey[chosen].astype(float), distance[chosen]
     if (apart < -1.0).sum() < _FEWEST or (apart > 1.0).sum() < _FEWEST:
         return None
-    local = np.zeros(_LOCAL)
+    local = np.zeros(LOCAL)
     local[3], local[4] = np.median(seen[apart < -1.0]), np.median(seen[apart > 1.0])
-    return _Edge(picture, seen, apart, along[chosen], np.abs(outward), local)
+    return Edge(picture, seen, apart, along[chosen], np.abs(outward), local)
 
 
 def _frame(start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -220,7 +200,7 @@ def _frame(start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 class _Fit:
     """Gauss-Newton on (blur, exponent, logarithm of the foot), the edges' own numbers eliminated edge by edge."""
 
-    def __init__(self, edges: list[_Edge], cfg: EdgeBlurCfg):
+    def __init__(self, edges: list[Edge], cfg: EdgeBlurCfg):
         self.edges = edges
         self.prior_mean = np.array([0.6, cfg.exponent_prior[0], np.log(cfg.foot_prior[0])])
         self.prior_sd = np.array([np.inf, cfg.exponent_prior[1], cfg.foot_prior[1]])
@@ -229,7 +209,7 @@ class _Fit:
 
     def solved(self) -> BlurEstimate:
         self._settle()
-        rms = np.array([np.sqrt(np.mean((edge.grey - _model(edge, self.shared)[0]) ** 2)) for edge in self.edges])
+        rms = np.array([np.sqrt(np.mean((edge.grey - predicted(edge, self.shared)[0]) ** 2)) for edge in self.edges])
         self.edges = [edge for edge, own in zip(self.edges, rms, strict=True) if own < _OUTLIER * np.median(rms)]
         self._settle()
         projected, errors, groups = self._projected()
@@ -253,7 +233,7 @@ class _Fit:
         normal, slope, parts, square, count = np.diag(self.prior_sd**-2.0), np.zeros(3), [], 0.0, 0
         slope += normal @ (self.prior_mean - self.shared)
         for edge in self.edges:
-            model, own, common = _model(edge, self.shared)
+            model, own, common = predicted(edge, self.shared)
             error = edge.grey - model
             inverse = np.linalg.pinv(own.T @ own, rcond=1e-10, hermitian=True) @ own.T
             left = common - own @ (inverse @ common)
@@ -267,7 +247,7 @@ class _Fit:
             own_step[:3] = np.clip(own_step[:3], -0.3, 0.3)
             edge.local = edge.local + own_step
         self.shared = np.clip(self.shared + step, [0.1, 0.15, -7.0], [3.0, 1.6, 0.0])
-        self.noise = max(np.sqrt(square / max(count - _LOCAL * len(self.edges), 1)), 1e-6)
+        self.noise = max(np.sqrt(square / max(count - LOCAL * len(self.edges), 1)), 1e-6)
         return step
 
     def _projected(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -275,50 +255,8 @@ class _Fit:
         columns, errors, groups = [], [], []
         pictures = len({edge.picture for edge in self.edges})
         for k, edge in enumerate(self.edges):
-            model, own, common = _model(edge, self.shared)
+            model, own, common = predicted(edge, self.shared)
             columns.append(common - own @ (np.linalg.pinv(own, rcond=1e-8) @ common))
             errors.append(edge.grey - model)
             groups.append(np.full(len(model), edge.picture if pictures > 4 else k))
         return np.concatenate(columns), np.concatenate(errors), np.concatenate(groups)
-
-
-def _model(edge: _Edge, shared: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return grey values (n,) and their derivatives by the edge's own (n, 7) and the shared numbers (n, 3)."""
-    sigma, exponent, foot = shared[0], shared[1], np.exp(shared[2])
-    shift, slant, bend, low, high, low_falloff, high_falloff = edge.local
-    t = edge.along
-    apart = edge.distance - shift - slant * t - bend * (1.0 - t**2)
-    light, slope, softer = _edge_spread(apart, sigma, edge.normal)
-    tone, tone_slope = _tone(light, exponent, foot)
-    bottom, top = low + low_falloff * t, high + high_falloff * t
-    rise = top - bottom
-    moved = -rise * tone_slope * slope
-    own = np.stack([moved, moved * t, moved * (1.0 - t**2), 1.0 - tone, tone, (1.0 - tone) * t, tone * t], axis=-1)
-    by_exponent = (_tone(light, exponent + 1e-4, foot)[0] - tone) / 1e-4
-    by_foot = (_tone(light, exponent, foot * np.exp(1e-4))[0] - tone) / 1e-4
-    common = rise[:, None] * np.stack([tone_slope * softer, by_exponent, by_foot], axis=-1)
-    return bottom + rise * tone, own, common
-
-
-def _tone(light: np.ndarray, exponent: float, foot: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the toned light in 0..1 and its slope."""
-    span = (1.0 + foot) ** exponent - foot**exponent
-    base = np.clip(light, 0.0, 1.0) + foot
-    return (base**exponent - foot**exponent) / span, exponent * base ** (exponent - 1.0) / span
-
-
-def _edge_spread(apart: np.ndarray, sigma: float, normal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the light (n,) at distances from an edge, its slope, and its derivative by sigma.
-
-    The pixel's square, projected on the edge's normal, is the convolution of boxes as wide as the normal's components.
-    With H the second integral of the normal distribution function, boxes are second differences of H.
-    """
-    a, b = np.maximum(normal, 1e-3)
-    light, slope, softer = np.zeros_like(apart), np.zeros_like(apart), np.zeros_like(apart)
-    for weight, at in ((1, a + b), (-1, a - b), (-1, b - a), (1, -a - b)):
-        x = (apart + 0.5 * at) / sigma
-        density, below = np.exp(-0.5 * x**2) / np.sqrt(2.0 * np.pi), ndtr(x)
-        light += weight * 0.5 * sigma**2 * ((x**2 + 1.0) * below + x * density)
-        slope += weight * sigma * (x * below + density)
-        softer += weight * sigma * below
-    return light / (a * b), slope / (a * b), softer / (a * b)
