@@ -27,7 +27,7 @@ SAMPLES = {"wrist": 3, "head": 2}
 HEAD_BLUR_PX = 0.45
 """Standard deviation of the head lens's blur [px]: a sharp lens of an ordinary camera; no World describes it."""
 
-EVEN_CONTRAST = 0.15
+EVEN_CONTRAST = 0.25
 """Differences of light around a pixel below this share are taken for even: what textures have. Prints have 0.9, and
 outlines of things mostly more than this."""
 

@@ -41,6 +41,9 @@ VERBS = {
     "data": VerbEntry("r2s2r.cli.data:Data", "the real recordings: source, licence, checksum, place", "r2s2r"),
     "retarget": VerbEntry("r2s2r.cli.retarget:Retarget", "a human recording -> robot motion and a clip", "r2s2r[sim]"),
     "record": VerbEntry("r2s2r.cli.record:Record", "drive a cell through its calibration", "r2s2r[sim,ground]"),
+    "ground": VerbEntry(
+        "r2s2r.cli.ground:Ground", "a recording of a cell -> world.yaml and a report", "r2s2r[sim,ground]"
+    ),
     "validate": VerbEntry(
         "r2s2r.cli.validate:Validate", "check a data set against the schema and the trainer", "r2s2r"
     ),

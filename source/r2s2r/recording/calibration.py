@@ -79,9 +79,9 @@ class CalibrationCfg:
     """How long it rests at a viewpoint besides taking pictures [s]: some thirty readings."""
     hand_move_s: float = 1.0
     """Time in which the hand goes from one posture to another [s]."""
-    wrist_picture_s: float = 0.2
+    wrist_picture_s: float = 0.3
     """Time between wrist pictures while it sweeps [s]."""
-    head_picture_s: float = 0.4
+    head_picture_s: float = 0.6
     """Time between head pictures while the wrist sweeps or the belt runs [s]."""
     belt_speeds: tuple[float, ...] = (0.06, 0.12)
     """Commanded belt speeds, one run each [m/s]."""
