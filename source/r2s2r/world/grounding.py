@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from r2s2r.contracts.cell import CAMERAS
 from r2s2r.contracts.errors import choose
 from r2s2r.contracts.world import FACTORS, World
 from r2s2r.control.kinematics import serial_chain
@@ -27,6 +28,15 @@ BIAS, OFFSETS = "arm.encoder_bias", "arm.kinematic_offsets"
 
 CAMERA_FACTORS = ("wrist_cameras", "poses")
 """Factors that are fitted to pictures, both by one adjustment."""
+
+
+NEEDED = {
+    "wrist_cameras": ("arm_joint_pos",),
+    "poses": ("arm_joint_pos",),
+    "arm": ("arm_command", "arm_joint_pos"),
+    "hand": ("hand_command", "hand_joint_pos"),
+}
+"""Streams that each factor's fit cannot do without."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +77,11 @@ def ground(
         GroundingError: the data contradict themselves or leave something open that has no default.
     """
     wanted = [choose("factor", name, FACTORS) for name in factors]
-    warnings = list(check_cell_log(log))
+    seen = any(name in CAMERA_FACTORS for name in wanted)
+    streams = tuple(dict.fromkeys(stream for name in wanted for stream in NEEDED[name]))
+    warnings = list(check_cell_log(log, streams, CAMERAS if seen else ()))
     fits: dict[str, FactorFit] = {}
     pictures: list[PictureTags] = []
-    seen = any(name in CAMERA_FACTORS for name in wanted)
     if "arm" in wanted or (seen and _has(log, "arm_chirp")):
         on_begin("arm")
         fits["arm"] = fit_arm(log)
