@@ -22,7 +22,7 @@ from r2s2r.world.sightings import PictureTags
 EQUAL = 1.02
 """The search counts as arrived within this factor of our residual."""
 
-GIVE_UP = 4.0
+GIVE_UP = 3.0
 """The search is given up after so many times our fit's time."""
 
 LEAST_TAGS = 4
