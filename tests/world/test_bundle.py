@@ -74,7 +74,8 @@ def test_the_jacobian_is_the_derivative_of_the_residuals(recording, rng):
 
 def test_hidden_cells_are_recovered(recording, bundle):
     truth, state = recording.truth, bundle.state
-    assert (bundle.held_out_rms_px < 0.15).all()
+    # Noise of 0.1 px and 0.05 px shared by a tag, along both axes: 0.16 px.
+    assert (bundle.held_out_rms_px < 0.2).all()
     limits = {"mount": (1.5e-3, 0.3), "head": (2e-3, 0.2), "belt": (2e-3, 0.2), "table": (2e-3, 0.1)}
     for name, (distance, angle) in limits.items():
         error = pose_error(state.poses[name], truth.poses[name])
@@ -90,7 +91,7 @@ def test_both_factors_carry_values_intervals_and_maps(recording, bundle):
     assert wrist.value.camera.max_angle == pytest.approx(seen.max())
     assert any("not measured" in line for line in wrist.warnings)
     assert any("no block was followed" in line for line in poses.warnings)
-    assert wrist.residuals["held_out_rms_px"] < 0.15
+    assert wrist.residuals["held_out_rms_px"] < 0.2
     assert wrist.plots["wrist_pixels"].shape == wrist.plots["wrist_residuals_px"].shape
     truth = {
         "wrist_cameras.mount": recording.truth.poses["mount"],

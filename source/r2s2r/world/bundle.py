@@ -72,7 +72,7 @@ class Bundle:
     sigma: np.ndarray
     """(2,) usual standard deviation of a corner's coordinate for each of CAMERAS [px]."""
     held_out_rms_px: np.ndarray
-    """(2,) RMS of coordinates in pictures that the first fit did not see, for each of CAMERAS; NaN without any."""
+    """(2,) RMS distance of corners in pictures that the first fit did not see, for each of CAMERAS; NaN without any."""
     left_out: dict[str, int] = field(default_factory=dict)
     """Tags left out as gross errors, by camera."""
     warnings: tuple[str, ...] = ()
@@ -214,7 +214,7 @@ def _held_out(data: BundleData) -> np.ndarray:
 def _rms_by_camera(data: BundleData, chain: SerialChain, state: BundleState) -> np.ndarray:
     residuals = BundleModel(data, chain).predict(state).residuals
     parts = [residuals[data.camera == k] for k in range(len(CAMERAS))]
-    return np.array([np.sqrt(np.mean(part**2)) if len(part) else np.nan for part in parts])
+    return np.array([np.sqrt(2.0 * np.mean(part**2)) if len(part) else np.nan for part in parts])
 
 
 def _warnings(

@@ -14,7 +14,7 @@ from r2s2r.world.bundle_state import BundleState
 
 
 def nominal_rms_px(bundle: Bundle, chain: SerialChain, world: World) -> dict[str, float]:
-    """Return for each camera factor the RMS [px] of its corners when that factor alone is as in `world`.
+    """Return for each camera factor the RMS distance [px] of its corners when that factor alone is as in `world`.
 
     Args:
         bundle: the adjusted cell.
@@ -30,7 +30,7 @@ def nominal_rms_px(bundle: Bundle, chain: SerialChain, world: World) -> dict[str
         seen = bundle.data.chosen(bundle.data.camera == CAMERAS.index(camera))
         if len(seen.camera):
             residuals = BundleModel(seen, chain).predict(state).residuals
-            found[factor] = float(np.sqrt(np.mean(residuals**2)))
+            found[factor] = float(np.sqrt(2.0 * np.mean(residuals**2)))
     return found
 
 

@@ -172,7 +172,7 @@ def _with_unit(widths: tuple[np.ndarray, np.ndarray], unit: str) -> tuple[np.nda
 
 def _figures(bundle: Bundle, camera: int) -> dict[str, float]:
     rows = bundle.data.camera == camera
-    fitted = float(np.sqrt(np.mean(bundle.residuals[rows] ** 2))) if rows.any() else float("nan")
+    fitted = float(np.sqrt(2.0 * np.mean(bundle.residuals[rows] ** 2))) if rows.any() else float("nan")
     return {
         "held_out_rms_px": float(bundle.held_out_rms_px[camera]),
         "fitted_rms_px": fitted,
