@@ -64,6 +64,10 @@ class BenchGround(Verb):
         """Measure, print a line for each world and the medians beside their limits."""
         if not self.seeds or min(self.seeds) < 0 or len(set(self.seeds)) != len(self.seeds):
             raise ConfigError(f"--seeds: received {self.seeds}, allowed are different numbers from 0")
+        # Loaded here, so that `--help` does not wait for it.
+        import warp as wp
+
+        wp.config.log_level = wp.LOG_WARNING
         worlds, covered, peers = [], {}, {}
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch) if self.keep is None else self.keep
