@@ -97,15 +97,15 @@ def test_arm_rests_at_every_viewpoint(run, calibration_plan):
 
 
 def test_pictures_on_the_way_are_steady(run):
-    log = run[1]
-    for name, camera, period_s, count in (
-        ("wrist_sweep", "wrist", 0.2, 41),
-        ("wrist_sweep", "head", 0.4, 21),
-        ("belt_run", "head", 0.4, 21),
+    log, cfg = run[1], CalibrationCfg()
+    for name, camera, period_s in (
+        ("wrist_sweep", "wrist", cfg.wrist_picture_s),
+        ("wrist_sweep", "head", cfg.head_picture_s),
+        ("belt_run", "head", cfg.head_picture_s),
     ):
         for _, begin, end in _segments(log, name):
             times = [p.time_s for p in log.pictures if p.camera == camera and begin <= p.time_s <= end]
-            assert abs(len(times) - count) <= 1
+            assert abs(len(times) - (end - begin) / period_s) <= 1
             np.testing.assert_allclose(np.diff(times), period_s, atol=0.011)
 
 
