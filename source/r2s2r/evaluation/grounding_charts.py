@@ -94,7 +94,7 @@ def tracking(
         axes.plot(time_s, before[chosen, j] - measured[chosen, j], color=FAILURE, linewidth=0.8, label="nominal")
         axes.plot(time_s, after[chosen, j] - measured[chosen, j], color=SUCCESS, linewidth=0.8, label="fitted")
         axes.set_ylabel(f"{name}\n[rad]", fontsize=8)
-    panels[0].legend(loc="upper right", fontsize=8, frameon=False, ncols=2)
+    panels[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False, ncols=2)
     panels[-1].set_xlabel("time [s]; simulated minus measured, held-out motion")
     return figure
 

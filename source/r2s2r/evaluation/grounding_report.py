@@ -69,7 +69,9 @@ class GroundingReport:
 
     def _key_figures(self, report: Report, fits: Mapping[str, FactorFit]) -> None:
         report.section("In short")
-        report.key_figures({f"{f}: {k}": _figure(v) for f, fit in fits.items() for k, v in _headline(fit).items()})
+        report.key_figures(
+            {f"{f.replace('_', ' ')}: {k}": _figure(v) for f, fit in fits.items() for k, v in _headline(fit).items()}
+        )
         gaps = task_gaps(fits, self.grounding.world)
         if gaps:
             report.chart(
@@ -125,8 +127,12 @@ class GroundingReport:
 
 
 def _headline(fit: FactorFit) -> dict[str, float]:
-    shown = ("held_out_rms_px", "held_out_rms_rad", "tracking_ratio")
-    return {name: fit.residuals[name] for name in shown if name in fit.residuals}
+    shown = {
+        "held_out_rms_px": "held-out error [px]",
+        "held_out_rms_rad": "held-out error [rad]",
+        "tracking_ratio": "error over nominal's",
+    }
+    return {label: fit.residuals[name] for name, label in shown.items() if name in fit.residuals}
 
 
 def _rows(estimate: Estimate) -> list[dict[str, Any]]:
