@@ -14,7 +14,7 @@ import numpy as np
 from r2s2r.cli.record import FILE_NAME, record_virtual_cell
 from r2s2r.cli.verb import Verb
 from r2s2r.contracts.errors import ConfigError
-from r2s2r.contracts.provenance import machine, versions
+from r2s2r.contracts.provenance import machine, provenance, versions
 
 LIMITS = {
     "wrist_reprojection_px": 0.3,
@@ -58,7 +58,7 @@ class BenchGround(Verb):
     """Run the peers too (some minutes)."""
 
     keep: Path | None = None
-    """Keep recordings and worlds in this folder, and take recordings that are there already."""
+    """Keep recordings, fitted worlds and reports in this folder, and take recordings that are there already."""
 
     def run(self) -> dict[str, Any]:
         """Measure, print a line for each world and the medians beside their limits."""
@@ -79,6 +79,8 @@ class BenchGround(Verb):
                     before = covered.get(name, (0, 0))
                     covered[name] = (before[0] + hits, before[1] + count)
                 print(_line(worlds[-1]), flush=True)
+                if self.keep is not None:
+                    _keep(seed, folder, grounding)
                 if self.peers and not peers:
                     peers = _peers(seed, folder, grounding)
         median = {name: float(np.median([world[name] for world in worlds])) for name in LIMITS}
@@ -113,6 +115,20 @@ def _one_world(seed: int, folder: Path) -> tuple[dict[str, float], dict[str, tup
     inside = coverage(grounding.estimates, truth)
     figures["coverage"] = sum(hits for hits, _ in inside.values()) / sum(count for _, count in inside.values())
     return figures, inside, grounding
+
+
+def _keep(seed: int, folder: Path, grounding: Any) -> None:
+    """Write the fitted world, and a report that shows the hidden truth beside it."""
+    from r2s2r.cell.hidden import HiddenWorld
+    from r2s2r.evaluation.grounding_report import GroundingReport
+    from r2s2r.world.parameters import parameters
+    from r2s2r.world.world_file import write_world
+
+    kept = _recording(seed, folder).parent
+    write_world(kept / "world.yaml", grounding.world, grounding.estimates)
+    truth = parameters(HiddenWorld.draw(seed).world)
+    source = provenance({"bench": "ground"}, inputs=[_recording(seed, folder)], seed=seed)
+    GroundingReport(f"virtual cell {seed}", grounding, truth=truth, provenance=source).write(kept / "report.html")
 
 
 def _record(seeds: tuple[int, ...], folder: Path) -> None:

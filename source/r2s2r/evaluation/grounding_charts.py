@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from r2s2r.evaluation.charts import styled
-from r2s2r.evaluation.palette import CURVE, FAILURE, INK, MUTED, SECOND_CURVE, SUCCESS
+from r2s2r.evaluation.palette import CURVE, FAILURE, INK, MUTED, SUCCESS
 from r2s2r.world.estimate import Estimate
 
 _WIDTH = 5.6
@@ -120,26 +120,6 @@ def remaining_gap(gaps: Mapping[str, tuple[float, float]], unit: str) -> Figure:
     axes.set_xscale("log")
     axes.set_xlim(right=4.0 * max(max(pair) for pair in gaps.values()))
     axes.set_xlabel(f"remaining difference [{unit}]: nominal above, fitted below")
-    return figure
-
-
-@styled
-def coverage_bars(coverage: Mapping[str, tuple[int, int]]) -> Figure:
-    """Return for each quantity the share of hidden values inside their 95 % intervals.
-
-    Args:
-        coverage: (inside, all) by name.
-    """
-    names = list(coverage)
-    shares = [inside / count if count else 0.0 for inside, count in coverage.values()]
-    figure = Figure(figsize=(_WIDTH, 0.3 * len(names) + 0.7), layout="constrained")
-    axes = figure.add_subplot()
-    axes.barh(range(len(names)), shares, height=0.6, color=SECOND_CURVE)
-    axes.axvspan(0.90, 0.99, color=SUCCESS, alpha=0.2)
-    axes.set_yticks(range(len(names)), names, fontsize=8)
-    axes.set_xlim(0.0, 1.0)
-    axes.invert_yaxis()
-    axes.set_xlabel("share of hidden values inside their 95 % interval; green: 90 to 99 %")
     return figure
 
 

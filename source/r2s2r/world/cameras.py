@@ -117,11 +117,6 @@ def clock_estimates(bundle: Bundle) -> dict[str, Estimate]:
     }
 
 
-def target_estimates(bundle: Bundle) -> dict[str, Estimate]:
-    """Return where things with tags are: `targets.board` (T_b_board) and `targets.flange` (T_flange_cube)."""
-    return {f"targets.{name}": _pose_estimate(bundle, f"targets.{name}", name) for name in ("board", "flange")}
-
-
 def residual_map(bundle: Bundle, camera: int) -> dict[str, np.ndarray]:
     """Return where residuals are: `<camera>_pixels` (n, 2) and `<camera>_residuals_px` (n, 2), predicted - measured."""
     rows, name = bundle.data.camera == camera, CAMERAS[camera]

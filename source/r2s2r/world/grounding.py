@@ -118,7 +118,7 @@ def _fit_cameras(
     chain, nominal = serial_chain(compose().urdf_path, FLANGE_LINK), World.nominal()
     bundle = register(sightings, log.streams["arm_joint_pos"], log.info, chain, None if arm is None else _bias(arm))
     belt = None
-    if _has(log, "belt_run"):
+    if "belt_command" in log.streams and _has(log, "belt_run"):
         belt = follow_item(sightings, log.streams["belt_command"], log.info.targets.item, bundle)
     on_begin("blur")
     blur, unmeasured = lens_blur(log, pictures, bundle)

@@ -1,4 +1,4 @@
-"""Puts belt, bins and head camera where a world's poses say, and has attempts judged there."""
+"""Puts belt and bins where a world's poses say, and has attempts judged there."""
 
 import math
 from dataclasses import asdict
