@@ -1,14 +1,40 @@
 """What every controller between wrist targets and arm joint targets has, whatever it solves in between."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import warp as wp
 
+from r2s2r.contracts.action import POLICY_RATE_HZ
+from r2s2r.contracts.checks import set_number
 from r2s2r.contracts.errors import ConfigError
 from r2s2r.contracts.transforms import quat_from_matrix
 from r2s2r.control import kernels
 from r2s2r.control.kinematics import SerialChain
+
+
+@dataclass(frozen=True)
+class ArmControllerCfg:
+    """What all controllers have in common.
+
+    Raises:
+        ConfigError: a value is out of range.
+    """
+
+    iterations: int = 4
+    """Newton steps a call; each starts from the last command, so that a slow target needs few."""
+    max_joint_step: float = 0.3
+    """Largest move of a joint in one iteration [rad]: the Jacobian does not hold much further."""
+    rate_hz: float = POLICY_RATE_HZ
+    """Calls a second; a joint moves by at most its largest speed / rate in a call."""
+
+    def __post_init__(self):
+        set_number(self, "max_joint_step", 1e-3, 10.0)
+        set_number(self, "rate_hz", 1.0, 10000.0)
+        if not isinstance(self.iterations, int) or not 1 <= self.iterations <= 1000:
+            name = type(self).__name__
+            raise ConfigError(f"{name}.iterations: received {self.iterations!r}, allowed are 1 to 1000")
 
 
 class ArmController:

@@ -2,16 +2,14 @@
 
 from dataclasses import dataclass
 
-from r2s2r.contracts.action import POLICY_RATE_HZ
 from r2s2r.contracts.checks import set_number
-from r2s2r.contracts.errors import ConfigError
 from r2s2r.control import kernels
-from r2s2r.control.arm_controller import ArmController
+from r2s2r.control.arm_controller import ArmController, ArmControllerCfg
 from r2s2r.control.kinematics import SerialChain
 
 
 @dataclass(frozen=True)
-class DampedLeastSquaresCfg:
+class DampedLeastSquaresCfg(ArmControllerCfg):
     """How the wrist target is followed.
 
     Raises:
@@ -20,19 +18,10 @@ class DampedLeastSquaresCfg:
 
     damping: float = 0.02
     """Damping L: a wrist error e (metres and radians mixed) moves the joints by at most |e| / (2 L) an iteration."""
-    iterations: int = 4
-    """Newton steps a call; each starts from the last command, so that a slow target needs few."""
-    max_joint_step: float = 0.3
-    """Largest move of a joint in one iteration [rad]: the Jacobian does not hold much further."""
-    rate_hz: float = POLICY_RATE_HZ
-    """Calls a second; a joint moves by at most its largest speed / rate in a call."""
 
     def __post_init__(self):
+        super().__post_init__()
         set_number(self, "damping", 1e-4, 10.0)
-        set_number(self, "max_joint_step", 1e-3, 10.0)
-        set_number(self, "rate_hz", 1.0, 10000.0)
-        if not isinstance(self.iterations, int) or not 1 <= self.iterations <= 1000:
-            raise ConfigError(f"DampedLeastSquaresCfg.iterations: received {self.iterations!r}, allowed are 1 to 1000")
 
 
 class DampedLeastSquares(ArmController):

@@ -123,6 +123,30 @@ def scale_to_limit(step: joint_vec, limit: joint_vec):
     return scale
 
 
+@wp.func
+def last_command(joint_pos_target: wp.array2d(dtype=wp.float32), env: wp.int32):
+    """Return the joint targets of an environment (J) [rad]."""
+    joint_pos = joint_vec()
+    for j in range(NUM_JOINTS):
+        joint_pos[j] = joint_pos_target[env, j]
+    return joint_pos
+
+
+@wp.func
+def send_within_speed(
+    joint_pos_target: wp.array2d(dtype=wp.float32),
+    env: wp.int32,
+    start: joint_vec,
+    wanted: joint_vec,
+    speed_step: joint_vec,
+):
+    """Command as much of the way from `start` to `wanted` as the joints are fast for; return that share 0..1."""
+    share = scale_to_limit(wanted - start, speed_step)
+    for j in range(NUM_JOINTS):
+        joint_pos_target[env, j] = start[j] + share * (wanted[j] - start[j])
+    return share
+
+
 @wp.kernel(enable_backward=False)
 def damped_least_squares(
     frames: wp.array(dtype=wp.transform),
@@ -142,9 +166,7 @@ def damped_least_squares(
 ):
     """Move each environment's joint targets towards its wrist target, within joint and speed limits."""
     env = wp.tid()
-    start = joint_vec()
-    for j in range(NUM_JOINTS):
-        start[j] = joint_pos_target[env, j]
+    start = last_command(joint_pos_target, env)
     target, valid = read_target(wrist_target, env)
     if not valid:
         followable[env] = False
@@ -160,10 +182,7 @@ def damped_least_squares(
         joint_pos = joint_pos + scale_to_limit(step, iteration_step) * step
         for j in range(NUM_JOINTS):
             joint_pos[j] = wp.clamp(joint_pos[j], lower[j], upper[j])
-    scale = scale_to_limit(joint_pos - start, speed_step)
-    joint_pos = start + scale * (joint_pos - start)
-    for j in range(NUM_JOINTS):
-        joint_pos_target[env, j] = joint_pos[j]
-    followable[env] = scale == 1.0
-    pose, jacobian = wrist_and_jacobian(frames, axes, tip, joint_pos)
+    share = send_within_speed(joint_pos_target, env, start, joint_pos, speed_step)
+    followable[env] = share == 1.0
+    pose, jacobian = wrist_and_jacobian(frames, axes, tip, last_command(joint_pos_target, env))
     error[env] = distances(pose_error(pose, target))

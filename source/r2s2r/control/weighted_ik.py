@@ -6,17 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from r2s2r.contracts.action import POLICY_RATE_HZ
 from r2s2r.contracts.checks import set_number, set_vector
-from r2s2r.contracts.errors import ConfigError
 from r2s2r.control import kernels, weighted_ik_kernels
-from r2s2r.control.arm_controller import ArmController
+from r2s2r.control.arm_controller import ArmController, ArmControllerCfg
 from r2s2r.control.kinematics import SerialChain
 from r2s2r.robot.ready import READY_ARM
 
 
 @dataclass(frozen=True)
-class WeightedIKCfg:
+class WeightedIKCfg(ArmControllerCfg):
     """How the wrist target is followed. Numbers without a source are ours.
 
     Raises:
@@ -38,10 +36,6 @@ class WeightedIKCfg:
     error_damping: float = 0.5
     """Share of the squared error that is added to L^2 (Sugihara, IEEE T-RO 27(5), 2011), so that a target out of reach
     moves the joints by at most 1 / (2 sqrt(0.5)) = 0.7 rad an iteration."""
-    iterations: int = 4
-    """Newton steps a call; each starts from the last command, so that a slow target needs few."""
-    max_joint_step: float = 0.3
-    """Largest move of a joint in one iteration [rad]: the Jacobian does not hold much further."""
     posture: tuple[float, ...] = READY_ARM
     """Posture (7) [rad] that the arm's elbow is drawn to."""
     posture_rate: float = 0.5
@@ -50,23 +44,18 @@ class WeightedIKCfg:
     """A joint closer than this to a limit [rad] is pushed away by the elbow's motion."""
     limit_rate: float = 5.0
     """How fast it is pushed out of the margin [1/s]; ten times the posture's rate, which it must overrule."""
-    rate_hz: float = POLICY_RATE_HZ
-    """Calls a second; a joint moves by at most its largest speed / rate in a call."""
 
     def __post_init__(self):
+        super().__post_init__()
         set_number(self, "filter_cutoff_hz", 1e-3, 1e6)
         set_number(self, "rotation_length", 1e-3, 10.0)
         set_vector(self, "joint_weights", kernels.NUM_JOINTS, 1.0, 1e4)
         set_number(self, "damping", 1e-3, 10.0)
         set_number(self, "error_damping", 0.0, 100.0)
-        set_number(self, "max_joint_step", 1e-3, 10.0)
         set_vector(self, "posture", kernels.NUM_JOINTS, -2.0 * math.pi, 2.0 * math.pi)
         set_number(self, "posture_rate", 0.0, 100.0)
         set_number(self, "limit_margin", 0.0, 1.0)
         set_number(self, "limit_rate", 0.0, 100.0)
-        set_number(self, "rate_hz", 1.0, 10000.0)
-        if not isinstance(self.iterations, int) or not 1 <= self.iterations <= 1000:
-            raise ConfigError(f"WeightedIKCfg.iterations: received {self.iterations!r}, allowed are 1 to 1000")
 
     def share(self, rate: float) -> float:
         """Return which share of its way something that decays with `rate` [1/s] goes in one call."""

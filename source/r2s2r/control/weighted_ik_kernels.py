@@ -7,9 +7,11 @@ from r2s2r.control.kernels import (
     distances,
     jacobian_mat,
     joint_vec,
+    last_command,
     pose_error,
     read_target,
     scale_to_limit,
+    send_within_speed,
     solve_spd,
     twist_vec,
     wrist_and_jacobian,
@@ -116,9 +118,7 @@ def weighted_ik(
 ):
     """Move each environment's joint targets towards its filtered wrist target, within joint and speed limits."""
     env = wp.tid()
-    start = joint_vec()
-    for j in range(NUM_JOINTS):
-        start[j] = joint_pos_target[env, j]
+    start = last_command(joint_pos_target, env)
     target, valid = read_target(wrist_target, env)
     if not valid:
         followable[env] = False
@@ -151,10 +151,7 @@ def weighted_ik(
                 joint_scale[j] = 0.0
             joint_pos[j] = inside
         pose, jacobian = wrist_and_jacobian(frames, axes, tip, joint_pos)
-    scale = scale_to_limit(joint_pos - start, speed_step)
-    joint_pos = start + scale * (joint_pos - start)
-    for j in range(NUM_JOINTS):
-        joint_pos_target[env, j] = joint_pos[j]
-    followable[env] = scale == 1.0
-    pose, jacobian = wrist_and_jacobian(frames, axes, tip, joint_pos)
+    share = send_within_speed(joint_pos_target, env, start, joint_pos, speed_step)
+    followable[env] = share == 1.0
+    pose, jacobian = wrist_and_jacobian(frames, axes, tip, last_command(joint_pos_target, env))
     error[env] = distances(pose_error(pose, target))
