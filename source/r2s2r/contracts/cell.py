@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from r2s2r.contracts.cameras import FisheyeCamera, PinholeCamera
-from r2s2r.contracts.checks import set_number, set_vector
+from r2s2r.contracts.checks import set_number, set_table, set_vector
 from r2s2r.contracts.errors import choose
 from r2s2r.contracts.joints import ARM_JOINTS
 from r2s2r.contracts.targets import CalibrationTargets, default_targets
@@ -52,6 +52,8 @@ class CellInfo:
     def __post_init__(self):
         set_vector(self, "arm_stiffness", len(ARM_JOINTS), 1e-3, 1e6)
         set_vector(self, "arm_damping", len(ARM_JOINTS), 0.0, 1e6)
+        if self.factory_kinematics is not None:
+            set_table(self, "factory_kinematics", len(ARM_JOINTS), 6)
         choose("CellInfo.hand_variant", self.hand_variant, HAND_VARIANTS)
 
 

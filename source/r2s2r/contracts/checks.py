@@ -3,6 +3,8 @@
 import math
 from typing import Any
 
+import numpy as np
+
 from r2s2r.contracts.errors import ConfigError
 
 
@@ -33,6 +35,19 @@ def set_vector(owner: Any, field: str, size: int, low: float = -math.inf, high: 
     for value in values:
         _check(owner, field, value, low, high, received)
     object.__setattr__(owner, field, tuple(float(value) for value in values))
+
+
+def set_table(owner: Any, field: str, rows: int, columns: int) -> None:
+    """Make `owner.field` a tuple of `rows` tuples of `columns` floats, refusing another shape and what is not finite.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    values = np.asarray(getattr(owner, field), dtype=float)
+    if values.shape != (rows, columns) or not np.isfinite(values).all():
+        name = f"{type(owner).__name__}.{field}"
+        raise ConfigError(f"{name}: received shape {values.shape}, allowed are ({rows}, {columns}) numbers")
+    object.__setattr__(owner, field, tuple(map(tuple, values.tolist())))
 
 
 def set_unit_quat(owner: Any, field: str) -> None:

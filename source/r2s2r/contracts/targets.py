@@ -46,12 +46,14 @@ class TagGroup:
         set_number(self, "tag_size", 1e-3, 10.0)
         if len(set(self.ids)) != len(self.ids) or not all(0 <= i <= MAX_TAG_ID for i in self.ids):
             raise ConfigError(f"tag group {self.name!r}: ids {self.ids}, allowed are 0 to {MAX_TAG_ID}, each once")
+        object.__setattr__(self, "ids", tuple(self.ids))
         for name, width in (("pos", 3), ("quat", 4)):
             if np.shape(getattr(self, name)) != (len(self.ids), width):
                 raise ConfigError(
                     f"tag group {self.name!r}: {name} has shape {np.shape(getattr(self, name))}, "
                     f"allowed is ({len(self.ids)}, {width})"
                 )
+            object.__setattr__(self, name, tuple(map(tuple, getattr(self, name))))
 
     def corners(self, tag_id: int) -> np.ndarray:
         """Return the corners of one tag in the group's frame (4, 3) [m].

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from r2s2r.contracts.cameras import FisheyeCamera, PinholeCamera, look_at
-from r2s2r.contracts.checks import set_number, set_unit_quat, set_vector
+from r2s2r.contracts.checks import set_number, set_table, set_unit_quat, set_vector
 from r2s2r.contracts.errors import ConfigError, choose
 from r2s2r.contracts.joints import ARM_JOINTS, HAND_JOINTS
+from r2s2r.contracts.tables import from_table
 from r2s2r.contracts.transforms import quat_exp, yaw_quat
 
 FORMAT_VERSION = 1
@@ -146,10 +147,7 @@ class ArmModel:
             set_vector(self, name, _J, 0.0, 1e6)
         set_vector(self, "encoder_bias", _J, -math.pi, math.pi)
         set_number(self, "command_delay_s", 0.0, 1.0)
-        offsets = np.asarray(self.kinematic_offsets, dtype=float)
-        if offsets.shape != (_J, 6) or not np.isfinite(offsets).all():
-            raise ConfigError(f"ArmModel.kinematic_offsets: received shape {offsets.shape}, allowed are (7, 6) numbers")
-        object.__setattr__(self, "kinematic_offsets", tuple(tuple(row) for row in offsets.tolist()))
+        set_table(self, "kinematic_offsets", _J, 6)
         choose("ArmModel.controller", self.controller, ARM_CONTROLLERS)
 
 
@@ -237,7 +235,7 @@ class World:
         version = content.pop("format_version", None)
         if version != FORMAT_VERSION:
             raise ConfigError(f"world: format_version {version!r}, allowed is {FORMAT_VERSION}")
-        return _build(cls, content, "world")
+        return from_table(cls, content, "world")
 
 
 FACTORS = tuple(f.name for f in fields(World) if f.name != "provenance")
@@ -287,32 +285,6 @@ def nominal_hand() -> HandResponse:
     grasps from the moving belt in simulation, and critically damped or slower (0.4 >= 2 sqrt(8 x 0.002) = 0.25).
     """
     return HandResponse((8.0,) * _H, (0.4,) * _H, armature=(0.002,) * _H, coulomb_friction=(0.01,) * _H)
-
-
-_NESTED = {
-    "wrist_cameras": WristCameras,
-    "poses": CellPoses,
-    "arm": ArmModel,
-    "hand": HandResponse,
-    "camera": FisheyeCamera,
-    "head_camera": PinholeCamera,
-}
-"""Class of each field that holds a dataclass."""
-
-
-def _build(cls: type, content: Any, where: str) -> Any:
-    """Return `cls` made of the dictionary `content`, naming `where` in errors."""
-    if not isinstance(content, dict):
-        raise ConfigError(f"{where}: received {type(content).__name__}, allowed is a table")
-    names = [f.name for f in fields(cls)]
-    for problem, found in (
-        ("unknown", [name for name in content if name not in names]),
-        ("missing", [name for name in names if name not in content]),
-    ):
-        if found:
-            raise ConfigError(f"{where}: {problem} {', '.join(map(str, found))}; allowed are {', '.join(names)}")
-    nested = {name: _build(_NESTED[name], content[name], f"{where}.{name}") for name in names if name in _NESTED}
-    return cls(**{**content, **nested})
 
 
 def _plain(value: Any) -> Any:

@@ -2,11 +2,10 @@
 
 import dataclasses
 import json
-import typing
-from typing import Any
 
 from r2s2r.contracts.cell import CellInfo
 from r2s2r.contracts.errors import ConfigError, RecordingError
+from r2s2r.contracts.tables import from_table
 
 
 def info_to_json(info: CellInfo) -> str:
@@ -25,30 +24,6 @@ def info_from_json(text: str) -> CellInfo:
     except ValueError as error:
         raise RecordingError(f"cell_info: no JSON ({error})") from error
     try:
-        return _built(CellInfo, content, "cell_info")
+        return from_table(CellInfo, content, "cell_info")
     except ConfigError as error:
-        raise RecordingError(f"cell_info: {error}") from error
-
-
-def _built(kind: Any, content: Any, where: str) -> Any:
-    """Return `content` as `kind` says: dataclasses out of tables, tuples out of lists."""
-    if not (isinstance(kind, type) and dataclasses.is_dataclass(kind)):
-        return _tuples(content)
-    names = [field.name for field in dataclasses.fields(kind)]
-    found = list(content) if isinstance(content, dict) else []
-    for problem, wrong in (
-        ("missing", [name for name in names if name not in found]),
-        ("unknown", [name for name in found if name not in names]),
-    ):
-        if wrong:
-            raise RecordingError(f"{where}: {problem} {', '.join(wrong)}; allowed are {', '.join(names)}")
-    hints = typing.get_type_hints(kind)
-    try:
-        return kind(**{name: _built(hints[name], content[name], f"{where}.{name}") for name in names})
-    except (TypeError, ValueError, AttributeError) as error:
-        # A list where a number belongs stumbles somewhere in the checks of its class.
-        raise RecordingError(f"{where}: {error}") from error
-
-
-def _tuples(content: Any) -> Any:
-    return tuple(_tuples(item) for item in content) if isinstance(content, list) else content
+        raise RecordingError(str(error)) from error
