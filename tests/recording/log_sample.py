@@ -1,13 +1,15 @@
 """A small, well recorded cell log for the tests to spoil."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from r2s2r.contracts.cell import CAMERAS, CellInfo
+from r2s2r.contracts.cell import CAMERAS, CellInfo, Message, Picture
 from r2s2r.contracts.world import World
 from r2s2r.recording.cell_log import CellLog, PictureStream, Segment, Stream
-from r2s2r.recording.pictures import encode
+from r2s2r.recording.cell_log_file import CellLogWriter
+from r2s2r.recording.pictures import decode, encode
 from r2s2r.robot.limits import HAND_LIMITS
 
 SECONDS, LAG_S = 12.0, 0.05
@@ -60,3 +62,37 @@ def spoilt(log: CellLog, stream: str, time_s: np.ndarray | None = None, values: 
     old = log.streams[stream]
     new = Stream(old.time_s if time_s is None else time_s, old.values if values is None else values)
     return replace(log, streams={**log.streams, stream: new})
+
+
+def record(writer: CellLogWriter, log: CellLog) -> None:
+    """Play `log` into a writer in the order of time, as a cell would."""
+    events: list[tuple[float, str, Any]] = []
+    for name, stream in log.streams.items():
+        rows = zip(stream.time_s, stream.values, strict=True)
+        events += [(time, "message", Message(name, time, value)) for time, value in rows]
+    for name, pictures in log.pictures.items():
+        rows = zip(pictures.time_s, pictures.png, strict=True)
+        events += [(time, "picture", Picture(name, time, decode(png))) for time, png in rows]
+    events += [(s.start_s, "begin", s.name) for s in log.segments] + [(s.end_s, "end", s.name) for s in log.segments]
+    # At the same instant a segment ends before the next begins.
+    for time, kind, content in sorted(events, key=lambda event: (event[0], event[1] != "end")):
+        if kind == "message":
+            writer.append([content])
+        elif kind == "picture":
+            writer.append_picture(content)
+        elif kind == "begin":
+            writer.begin_segment(content, time)
+        else:
+            writer.end_segment(time)
+
+
+def assert_equal(found: CellLog, expected: CellLog) -> None:
+    assert found.info == expected.info and found.segments == expected.segments
+    assert found.provenance == expected.provenance
+    assert set(found.streams) == set(expected.streams) and set(found.pictures) == set(expected.pictures)
+    for name, stream in expected.streams.items():
+        assert np.array_equal(found.streams[name].time_s, stream.time_s)
+        assert np.array_equal(found.streams[name].values, stream.values)
+    for camera, pictures in expected.pictures.items():
+        assert np.array_equal(found.pictures[camera].time_s, pictures.time_s)
+        assert list(found.pictures[camera].png) == list(pictures.png)
