@@ -194,3 +194,11 @@ def test_isaac_lab_configs_load_neither_scipy_nor_usd():
     assert set(configs) <= {module for new in loaded.values() for module in new}, "a configuration was not imported"
     guilty = {name: [m for m in new if m.partition(".")[0] in NOT_IN_CONFIGS] for name, new in loaded.items()}
     assert {name: new for name, new in guilty.items() if new} == {}
+
+
+@pytest.mark.skipif(importlib.util.find_spec("isaaclab") is None, reason="isaaclab comes with the extra 'sim'")
+def test_the_task_alone_needs_nothing_of_the_extra_ground():
+    """`pip install r2s2r[sim]` brings neither YAML files nor tag detectors."""
+    (loaded,) = _loaded_by(["r2s2r_tasks.belt_sort.belt_sort_env"]).values()
+    assert "r2s2r_tasks.belt_sort.belt_sort_env" in loaded
+    assert [m for m in loaded if m.partition(".")[0] in ("ruamel", "pupil_apriltags", "cma", "mcap")] == []

@@ -7,18 +7,9 @@ import warp as wp
 from r2s2r.contracts.errors import ConfigError
 from r2s2r.control.delay_ring import DelayRing
 
+from .stepping import run
+
 STEP = 1.0 / 120.0
-
-
-def run(ring: DelayRing, signal: np.ndarray) -> np.ndarray:
-    """Return what `signal` (T, N, J) gives, step by step, as (T, N, J)."""
-    target, late = (wp.zeros(ring.shape, dtype=wp.float32, device=ring.device) for _ in range(2))
-    result = []
-    for row in signal:
-        target.assign(row.astype(np.float32))
-        ring.step(target, late)
-        result.append(late.numpy().copy())
-    return np.array(result)
 
 
 def rested(delay_s, num_envs: int, device: str = "cpu", joint_pos: float = 0.0) -> DelayRing:

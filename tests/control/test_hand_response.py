@@ -11,6 +11,8 @@ from r2s2r.contracts.errors import ConfigError
 from r2s2r.contracts.world import HandResponse, nominal_hand
 from r2s2r.control.hand_response import BatchHandResponse, lag_shares
 
+from .stepping import run
+
 STEP = 1.0 / 120.0
 J = 16
 
@@ -28,17 +30,6 @@ def rested(response: HandResponse, num_envs: int, device: str = "cpu", joint_pos
     result = BatchHandResponse(response, STEP, num_envs, device)
     result.reset(wp.full(result.shape, joint_pos, dtype=wp.float32, device=device))
     return result
-
-
-def run(response: BatchHandResponse, signal: np.ndarray) -> np.ndarray:
-    """Return what `signal` (T, N, 16) gives, step by step, as (T, N, 16)."""
-    target, answer = (wp.zeros(response.shape, dtype=wp.float32, device=response.device) for _ in range(2))
-    result = []
-    for row in signal:
-        target.assign(row.astype(np.float32))
-        response.step(target, answer)
-        result.append(answer.numpy().copy())
-    return np.array(result)
 
 
 def reference(response: HandResponse, signal: np.ndarray) -> np.ndarray:
