@@ -1,5 +1,6 @@
 """Demonstrations: what they refuse and what survives the file."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from r2s2r.behavior.demonstration import Demonstration, Phase
 from r2s2r.contracts.errors import ConfigError, RecordingError
+from r2s2r.contracts.files import file_sha256
 from r2s2r.contracts.joints import HAND_JOINTS
 
 STEPS = 12
@@ -25,6 +27,7 @@ def demonstration(**changes):
         "object_yaw": rng.normal(size=STEPS),
         "belt_velocity_b": np.array([0.0, 0.1, 0.0]),
         "bin_pos_b": np.array([0.1, 0.5, 0.0]),
+        "tracked": np.arange(STEPS) != 4,
         "provenance": {"seed": 3},
     }
     return Demonstration(**(fields | changes))
@@ -44,8 +47,10 @@ def test_file_round_trip_is_exact(tmp_path):
     demo = demonstration()
     demo.save(tmp_path / "d.npz")
     back = Demonstration.load(tmp_path / "d.npz")
-    for name in ("wrist_pos_b", "wrist_quat_b", "hand_joint_pos", "phase", "object_pos_b", "object_yaw", "bin_pos_b"):
+    arrays = ("wrist_pos_b", "wrist_quat_b", "hand_joint_pos", "phase", "object_pos_b", "object_yaw", "bin_pos_b")
+    for name in (*arrays, "belt_velocity_b", "tracked"):
         assert np.array_equal(getattr(demo, name), getattr(back, name))
+        assert getattr(demo, name).dtype == getattr(back, name).dtype
     assert (back.name, back.rate_hz, back.provenance) == ("d0", 30.0, {"seed": 3})
 
 
@@ -53,6 +58,40 @@ def test_same_demonstration_same_bytes(tmp_path):
     demonstration().save(tmp_path / "a.npz")
     demonstration().save(tmp_path / "b.npz")
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+def test_checksum_is_that_of_the_file_and_tells_changes(tmp_path):
+    demonstration().save(tmp_path / "a.npz")
+    assert demonstration().sha256() == file_sha256(tmp_path / "a.npz")
+    changed = demonstration(tracked=np.arange(STEPS) != 5)
+    assert changed.sha256() != demonstration().sha256()
+
+
+def test_all_steps_count_as_tracked_unless_told_otherwise():
+    fields = {f.name: getattr(demonstration(), f.name) for f in dataclasses.fields(Demonstration)}
+    del fields["tracked"]
+    assert Demonstration(**fields).tracked.tolist() == [True] * STEPS
+
+
+def test_file_of_version_1_is_all_tracked(tmp_path):
+    path = tmp_path / "d.npz"
+    demonstration().save(path)
+    rewrite(path, {"format_version": 1})
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files if name != "tracked"}
+    np.savez(path, **arrays)
+    assert Demonstration.load(path).tracked.all()
+    rewrite(path, {"format_version": 2})
+    with pytest.raises(RecordingError, match="tracked missing"):
+        Demonstration.load(path)
+    rewrite(path, {"format_version": 3})
+    with pytest.raises(ConfigError, match="format 3, this reads 1 to 2"):
+        Demonstration.load(path)
+
+
+def test_an_adapted_demonstration_names_its_source():
+    assert demonstration().source == "d0"
+    assert demonstration(provenance={"source_demo": "human_7"}).source == "human_7"
 
 
 def test_spans_cover_all_steps_in_order():
@@ -106,7 +145,10 @@ def test_missing_cut_and_foreign_files_are_one_line(tmp_path):
     with pytest.raises(RecordingError, match="damaged"):
         Demonstration.load(path)
     np.savez(path, other=np.zeros(2))
-    with pytest.raises(RecordingError, match="header, .*missing"):
+    with pytest.raises(RecordingError, match="header missing"):
+        Demonstration.load(path)
+    np.savez(path, header=np.array("{"))
+    with pytest.raises(RecordingError, match="the header is not JSON"):
         Demonstration.load(path)
 
 
@@ -118,6 +160,8 @@ def test_missing_cut_and_foreign_files_are_one_line(tmp_path):
         ({"wrist_quat_b": np.ones((STEPS, 4))}, "must hold unit quaternions"),
         ({"phase": np.repeat([0, 2, 1], 4)}, "must never step back"),
         ({"phase": np.full(STEPS, 6)}, "hold only 0..5"),
+        ({"tracked": np.ones(STEPS - 1, bool)}, r"tracked has shape \(11,\), expected \(12,\)"),
+        ({"tracked": np.full(STEPS, 0.5)}, "tracked has type float64, expected bool"),
         ({"rate_hz": 0.0}, "rate_hz is 0.0"),
         ({"phase": np.zeros(1)}, "1 steps, at least 2"),
     ],
