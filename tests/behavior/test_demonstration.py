@@ -63,6 +63,8 @@ def test_same_demonstration_same_bytes(tmp_path):
 def test_checksum_is_that_of_the_file_and_tells_changes(tmp_path):
     demonstration().save(tmp_path / "a.npz")
     assert demonstration().sha256() == file_sha256(tmp_path / "a.npz")
+    transposed = demonstration(hand_joint_pos=np.asfortranarray(demonstration().hand_joint_pos))
+    assert transposed.sha256() == demonstration().sha256()
     changed = demonstration(tracked=np.arange(STEPS) != 5)
     assert changed.sha256() != demonstration().sha256()
 

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r2s2r.contracts.errors import DatasetError
+from r2s2r.contracts.splits import split_by_source
 from r2s2r.dataset.reader import DatasetReader
-from r2s2r.dataset.splits import split_by_source
 
 
 def test_b68_one_whole_source_of_ten_is_held_out():

@@ -18,8 +18,9 @@ import numpy as np
 import pytest
 
 from r2s2r.contracts.errors import ConfigError, DatasetError
+from r2s2r.contracts.rejection import Rejection
 from r2s2r.dataset import lock as lock_module
-from r2s2r.dataset.attempts import Attempts, Rejection
+from r2s2r.dataset.attempts import Attempts
 from r2s2r.dataset.lock import WriterLock
 from r2s2r.dataset.parts import parts_folder
 from r2s2r.dataset.reader import DatasetReader

@@ -170,7 +170,8 @@ class Demonstration:
         array = np.asarray(getattr(self, name))
         if name == "tracked" and array.dtype != bool:
             raise ConfigError(f"demonstration {self.name}: tracked has type {array.dtype}, expected bool")
-        array = array.astype(_DTYPES.get(name, np.float64), copy=False)
+        # One memory layout, so that equal demonstrations write equal bytes.
+        array = array.astype(_DTYPES.get(name, np.float64), order="C", copy=False)
         if array.shape != shape:
             raise ConfigError(f"demonstration {self.name}: {name} has shape {array.shape}, expected {shape}")
         if not np.isfinite(array).all():

@@ -11,11 +11,11 @@ import numpy as np
 from r2s2r.contracts.episode import Episode
 from r2s2r.contracts.errors import DatasetError
 from r2s2r.contracts.files import file_sha256, whole_file
+from r2s2r.contracts.splits import split_by_source
 from r2s2r.dataset import handles
 from r2s2r.dataset.episode_group import write_episode
 from r2s2r.dataset.hdf5_file import new_file
 from r2s2r.dataset.schema import DatasetHeader, natural_order, write_header
-from r2s2r.dataset.splits import split_by_source
 
 
 @dataclass(frozen=True)

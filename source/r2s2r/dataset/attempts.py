@@ -3,26 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-
-@dataclass(frozen=True)
-class Rejection:
-    """Why one attempt was not kept: the rule, the value it gave and its limit."""
-
-    rule: str
-    """Name of the rule, such as `lift_height`."""
-
-    value: float | None = None
-    """What the attempt reached, in `unit`."""
-
-    limit: float | None = None
-    """What the rule asks for at least, in `unit`."""
-
-    unit: str = ""
-
-    def __str__(self) -> str:
-        if self.value is None or self.limit is None:
-            return self.rule
-        return f"{self.rule} {self.value:.3f} < {self.limit:.3f} {self.unit}".rstrip()
+from r2s2r.contracts.rejection import Rejection
 
 
 @dataclass

@@ -15,6 +15,7 @@ import numpy as np
 
 from r2s2r.contracts.action import ACTION_SPACE, ROTATION_LAYOUT
 from r2s2r.contracts.errors import DatasetError, R2S2RError
+from r2s2r.contracts.splits import leaked_sources
 from r2s2r.dataset import handles
 from r2s2r.dataset.episode_group import check_content, read_episode, shifted
 from r2s2r.dataset.hdf5_file import file_sizes, open_for_reading
@@ -29,7 +30,6 @@ from r2s2r.dataset.schema import (
     natural_order,
     read_header,
 )
-from r2s2r.dataset.splits import leaked_sources
 
 _TAGS = {
     "format_version": FORMAT_VERSION,

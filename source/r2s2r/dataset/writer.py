@@ -9,9 +9,10 @@ from types import TracebackType
 from r2s2r.contracts.episode import Episode
 from r2s2r.contracts.errors import ConfigError, DatasetError, choose
 from r2s2r.contracts.files import whole_file, writable_folder
+from r2s2r.contracts.rejection import Rejection
 from r2s2r.dataset import handles
 from r2s2r.dataset.assembly import EpisodeEntry, WrittenDataset, assemble
-from r2s2r.dataset.attempts import Attempts, Rejection
+from r2s2r.dataset.attempts import Attempts
 from r2s2r.dataset.episode_group import read_episode, signature, stored_episode, write_episode
 from r2s2r.dataset.hdf5_file import new_image
 from r2s2r.dataset.lock import WriterLock

@@ -10,8 +10,8 @@ import torch
 from isaaclab.envs import ManagerBasedRLEnv
 
 from r2s2r.behavior.demonstration import Demonstration
+from r2s2r.contracts.rejection import Rejection
 from r2s2r.contracts.world import OBJECT_CLASSES
-from r2s2r.dataset.attempts import Rejection
 from r2s2r.dataset.writer import DatasetWriter
 from r2s2r.evaluation.judging import JudgingCfg, Outcome, count_reasons
 from r2s2r.replay.batch import BatchReplay
