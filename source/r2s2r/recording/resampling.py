@@ -43,24 +43,24 @@ def resample(recording: HandRecording, rate_hz: float, max_gap_s: float = MAX_GA
     keypoints = np.full((len(new), 21, 3), np.nan)
     for k in range(21):
         seen = recording.valid[:, k]
-        bridged = _bridged(new, old[seen], max_gap_s)
-        if bridged.any():
-            keypoints[bridged, k] = _linear(new[bridged], old[seen], recording.keypoints_m[seen, k])
+        known = bridged(new, old[seen], max_gap_s)
+        if known.any():
+            keypoints[known, k] = interpolated(new[known], old[seen], recording.keypoints_m[seen, k])
     even = replace(
         recording,
         time_s=new,
         keypoints_m=keypoints,
         valid=np.isfinite(keypoints).all(axis=-1),
-        wrist_pos=None if recording.wrist_pos is None else _linear(new, old, recording.wrist_pos),
+        wrist_pos=None if recording.wrist_pos is None else interpolated(new, old, recording.wrist_pos),
         wrist_quat=None if recording.wrist_quat is None else _turned(new, old, recording.wrist_quat),
-        object_pos=None if recording.object_pos is None else _linear(new, old, recording.object_pos),
+        object_pos=None if recording.object_pos is None else interpolated(new, old, recording.object_pos),
     )
     steps = np.diff(old)
     return Resampled(even, recording.rate_hz, float(steps.std()), _gaps(old[recording.tracked], max_gap_s))
 
 
-def _bridged(new: np.ndarray, seen: np.ndarray, max_gap_s: float) -> np.ndarray:
-    """Return which of `new` lie on a stamp of `seen` or between two that are close enough."""
+def bridged(new: np.ndarray, seen: np.ndarray, max_gap_s: float = MAX_GAP_S) -> np.ndarray:
+    """Return which of `new` (T,) lie on a stamp of `seen` (S,) or between two no more than `max_gap_s` apart (T,)."""
     if not len(seen):
         return np.zeros(len(new), dtype=bool)
     after = np.clip(np.searchsorted(seen, new), 0, len(seen) - 1)
@@ -74,7 +74,8 @@ def _gaps(seen: np.ndarray, max_gap_s: float) -> tuple[tuple[float, float], ...]
     return tuple((float(seen[i]), float(seen[i + 1])) for i in ends)
 
 
-def _linear(new: np.ndarray, old: np.ndarray, values: np.ndarray) -> np.ndarray:
+def interpolated(new: np.ndarray, old: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return `values` (S, n) at stamps `old` (S,) linearly between them at `new` (T, n); the end values beyond."""
     return np.stack([np.interp(new, old, column) for column in values.T], axis=-1)
 
 
