@@ -40,7 +40,7 @@ def stay(obs: Obs) -> torch.Tensor:
 def restart(env: ManagerBasedRLEnv, seed: int) -> Obs:
     """Reset `env` to the very episodes, and random numbers, that it had after the last restart with `seed`."""
     n = env.num_envs
-    episode(env).number[:] = torch.arange(n, dtype=torch.int32) - n
+    episode(env).upcoming[:] = torch.arange(n, dtype=torch.int32)
     return env.reset(seed=seed)[0]
 
 

@@ -70,12 +70,13 @@ class BatchReplay:
             number: number of every environment's attempt (N,) int32; seeds what it draws.
             target_class: class index of every environment's target (N,) int64.
         """
-        low, high = self.cfg.time_warp
+        cfg = self.cfg
         wp.launch(
             kernels.start,
             dim=len(env_ids),
             inputs=[
-                env_ids, number, target_class, self.cfg.seed, self._demo_ids, self._class_begins, low, high,
+                self._demos, env_ids, number, target_class, cfg.seed, self._demo_ids, self._class_begins,
+                *cfg.time_warp, cfg.push_share, *cfg.push_m,
             ],
             outputs=[self._attempt],
             device=self.device,
@@ -97,7 +98,7 @@ class BatchReplay:
             inputs=[
                 self._demos, object_pose_b, belt_speed, bin_pos_b, wrist_pos_b, cfg.seed, step_s, cfg.lead_s,
                 cfg.arrival_m, cfg.max_wait_s, float(np.exp(-step_s / cfg.noise_time_s)),
-                cfg.pos_noise, cfg.rot_noise, cfg.hand_noise,
+                cfg.pos_noise, cfg.rot_noise, cfg.hand_noise, cfg.push_s / step_s,
             ],
             outputs=[self._attempt, self.actions],
             device=self.device,
@@ -133,6 +134,16 @@ class BatchReplay:
         return self._attempt.demo
 
     @property
+    def tracked(self) -> wp.array:
+        """Whether the human was tracked in the step that each environment's demonstration is at (N,) bool."""
+        return self._attempt.tracked
+
+    @property
+    def disturbed(self) -> wp.array:
+        """Whether the wrist is being pushed away from its way (N,) bool; the way back is no disturbance."""
+        return self._attempt.disturbed
+
+    @property
     def late(self) -> wp.array:
         """Whether the hand closed without the wrist having arrived (N,) bool."""
         return self._attempt.late
@@ -165,6 +176,8 @@ def _load(demos: Sequence[Demonstration], device: str) -> Any:
     loaded.wrist_object = _transforms([_padded(_in_object(d), steps) for d in demos], device)
     hand = np.stack([_padded(d.hand_joint_pos, steps) for d in demos])
     loaded.hand = wp.array(hand, dtype=wp.float32, device=device)
+    tracked = np.stack([_padded(d.tracked, steps) for d in demos])
+    loaded.tracked = wp.array(tracked, dtype=wp.bool, device=device)
     begins = [[d.span(phase).start for phase in Phase] + [len(d) - 1] for d in demos]
     loaded.begins = wp.array(np.array(begins), dtype=wp.float32, device=device)
     meeting = [d.object_pos_b[d.span(Phase.CLOSE).start] for d in demos]
@@ -199,7 +212,8 @@ def _attempts(num_envs: int, device: str) -> Any:
     for name, dtype in (
         ("number", wp.int32), ("demo", wp.int32), ("speed", wp.float32), ("clock", wp.float32), ("steps", wp.int32),
         ("waited", wp.float32), ("closing", wp.int32), ("late", wp.bool),
-        ("grasp_frame", wp.transform), ("carry", wp.transform),
+        ("grasp_frame", wp.transform), ("carry", wp.transform), ("tracked", wp.bool), ("push", wp.vec3),
+        ("push_begin", wp.float32), ("disturbed", wp.bool),
     ):  # fmt: skip
         setattr(attempt, name, wp.zeros(num_envs, dtype=dtype, device=device))
     attempt.noise = wp.zeros((num_envs, 22), dtype=wp.float32, device=device)

@@ -32,6 +32,16 @@ class ReplayCfg:
     noise_time_s: float = 0.3
     """Correlation time of the disturbances [s]: a hand drifts, it does not shake."""
 
+    push_share: float = 0.0
+    """Share of the attempts in which the wrist is pushed away once and has to come back: states that demonstrations
+    do not show, and the way back from them."""
+
+    push_m: tuple[float, float] = (0.02, 0.06)
+    """How far it is pushed [m]: about what a policy errs by before it meets nothing familiar."""
+
+    push_s: float = 0.8
+    """Way out and back [s] at the demonstration's own speed."""
+
     lead_s: float = 1.0 / 30.0
     """How far ahead of the moving object the wrist aims [s]: the delay of the nominal arm on a steady motion, one
     control step (see :data:`r2s2r.contracts.world.NATURAL_FREQUENCY`)."""
@@ -51,6 +61,11 @@ class ReplayCfg:
             raise ConfigError(f"ReplayCfg.time_warp: received {self.time_warp}, allowed is 0.1 <= low <= high <= 10")
         for name in ("pos_noise", "rot_noise", "hand_noise", "lead_s", "max_wait_s"):
             set_number(self, name, 0.0, 10.0)
+        nearest, farthest = self.push_m
+        if not 0.0 <= nearest <= farthest <= 0.2:
+            raise ConfigError(f"ReplayCfg.push_m: received {self.push_m}, allowed is 0 <= low <= high <= 0.2")
+        set_number(self, "push_share", 0.0, 1.0)
+        set_number(self, "push_s", 0.1, 10.0)
         set_number(self, "arrival_m", 1e-4, 1.0)
         set_number(self, "noise_time_s", 1e-3, 100.0)
         set_number(self, "rate_hz", 1.0, 1000.0)

@@ -15,6 +15,7 @@ RELEASE = wp.constant(4)
 
 CHOICE_STREAM = wp.constant(0x2545F491)
 NOISE_STREAM = wp.constant(0x1B873593)
+PUSH_STREAM = wp.constant(0x5BD1E995)
 """Mixed into the seed: whoever else draws from the seed and an attempt's number, such as the scene of that attempt,
 must not get the same numbers, or demonstrations would be chosen by class and place."""
 
@@ -29,6 +30,7 @@ class Demos:
     wrist_b: wp.array2d(dtype=wp.transform)  # (D, T) wrist in the base
     wrist_object: wp.array2d(dtype=wp.transform)  # (D, T) wrist in the frame of the expected object
     hand: wp.array3d(dtype=wp.float32)  # (D, T, 16) [rad]
+    tracked: wp.array2d(dtype=wp.bool)  # (D, T) whether the human was tracked in this step
     begins: wp.array2d(dtype=wp.float32)  # (D, 7) step at which each phase begins; last: the last step
     meeting: wp.array(dtype=wp.vec3)  # (D,) object in the base at the end of the approach [m]
     bin_pos: wp.array(dtype=wp.vec3)  # (D,) middle of the bin's floor [m]
@@ -48,6 +50,10 @@ class Attempt:
     late: wp.array(dtype=wp.bool)
     grasp_frame: wp.array(dtype=wp.transform)  # frame that closing happens in
     carry: wp.array(dtype=wp.transform)  # takes the demonstration's base frame to the lifted hand
+    tracked: wp.array(dtype=wp.bool)  # whether the human was tracked in the demonstration's present step
+    push: wp.array(dtype=wp.vec3)  # farthest that the wrist is pushed away [m]
+    push_begin: wp.array(dtype=wp.float32)  # demonstration step at which the push begins, -1 for none
+    disturbed: wp.array(dtype=wp.bool)  # whether the wrist is being pushed away from its way
     noise: wp.array2d(dtype=wp.float32)  # (N, 22) wrist position 3, rotation 3, hand 16, in standard deviations
 
 
@@ -97,8 +103,26 @@ def share_of_phase(demos: Demos, demo: int, phase: int, clock: float):
     return (clock - begin) / wp.max(length, 1.0)
 
 
+@wp.func
+def draw_push(demos: Demos, attempt: Attempt, env: int, seed: int, push_share: float, push_low: float, push_high: float):
+    """Draw whether, when, where to and how far the wrist is pushed away: in the approach or in the transport."""
+    state = wp.rand_init(seed ^ PUSH_STREAM, attempt.number[env])
+    attempt.push_begin[env] = -1.0
+    attempt.disturbed[env] = False
+    if wp.randf(state) < push_share:
+        demo = attempt.demo[env]
+        phase = wp.where(wp.randf(state) < 0.5, APPROACH, TRANSPORT)
+        begin = demos.begins[demo, phase]
+        # The first half of a phase, so that the way back ends within it.
+        attempt.push_begin[env] = begin + (0.1 + 0.4 * wp.randf(state)) * (demos.begins[demo, phase + 1] - begin)
+        direction = wp.sample_unit_sphere_surface(state)
+        direction[2] = wp.abs(direction[2])  # never into belt or bin
+        attempt.push[env] = direction * (push_low + (push_high - push_low) * wp.randf(state))
+
+
 @wp.kernel(enable_backward=False)
 def start(
+    demos: Demos,
     env_ids: wp.array(dtype=wp.int32),
     number: wp.array(dtype=wp.int32),
     target_class: wp.array(dtype=wp.int64),
@@ -107,6 +131,9 @@ def start(
     class_begins: wp.array(dtype=wp.int32),
     warp_low: float,
     warp_high: float,
+    push_share: float,
+    push_low: float,
+    push_high: float,
     # outputs
     attempt: Attempt,
 ):
@@ -125,6 +152,7 @@ def start(
     attempt.late[env] = False
     for k in range(NOISE):
         attempt.noise[env, k] = wp.randn(state)
+    draw_push(demos, attempt, env, seed, push_share, push_low, push_high)
 
 
 @wp.func
@@ -210,6 +238,17 @@ def wrist_target(
     return blend(lifted, over_bin, share)
 
 
+@wp.func
+def pushed(attempt: Attempt, env: int, clock: float, push_steps: float):
+    """Offset of a push (3) [m]: out and back without a jerk; what is out counts as disturbed, the way back does not."""
+    share = (clock - attempt.push_begin[env]) / push_steps
+    running = attempt.push_begin[env] >= 0.0 and share > 0.0 and share < 1.0
+    attempt.disturbed[env] = running and share < 0.5
+    if not running:
+        return wp.vec3()
+    return attempt.push[env] * minimum_jerk(1.0 - wp.abs(2.0 * share - 1.0))
+
+
 @wp.kernel(enable_backward=False)
 def step(
     demos: Demos,
@@ -226,6 +265,7 @@ def step(
     pos_noise: float,
     rot_noise: float,
     hand_noise: float,
+    push_steps: float,
     # outputs
     attempt: Attempt,
     actions: wp.array2d(dtype=wp.float32),
@@ -240,7 +280,7 @@ def step(
     advance_noise(attempt, env, seed, keep)
     attempt.steps[env] = attempt.steps[env] + 1
 
-    pos = wp.transform_get_translation(target)
+    pos = wp.transform_get_translation(target) + pushed(attempt, env, clock, push_steps)
     turn = wp.vec3()
     for k in range(3):
         pos[k] = pos[k] + pos_noise * attempt.noise[env, k]
@@ -257,6 +297,7 @@ def step(
     demo = attempt.demo[env]
     before = int(wp.floor(clock))
     after = wp.min(before + 1, demos.hand.shape[1] - 1)
+    attempt.tracked[env] = demos.tracked[demo, before] and demos.tracked[demo, after]
     for k in range(HAND):
         value = wp.lerp(demos.hand[demo, before, k], demos.hand[demo, after, k], clock - float(before))
         actions[env, 9 + k] = value + hand_noise * attempt.noise[env, 6 + k]

@@ -137,6 +137,7 @@ class ObservationsCfg:
     class PrivilegedCfg(ObservationGroupCfg):
         """Simulator state: recorded, and given to reinforcement learning; never to a deployed policy."""
 
+        joint_pos = ObservationTermCfg(func=observations.joint_pos)
         joint_vel = ObservationTermCfg(func=observations.joint_vel)
         wrist_pose_b = ObservationTermCfg(func=observations.wrist_pose_b)
         object_states_b = ObservationTermCfg(func=observations.object_states_b)

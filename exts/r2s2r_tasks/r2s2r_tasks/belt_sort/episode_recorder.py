@@ -12,6 +12,7 @@ PICTURES = ("head_rgb", "wrist_rgb")
 """Observation groups that hold one picture each."""
 
 STATE_NAMES = (
+    *(f"joint_pos.{name}" for name in ROBOT_JOINTS),
     *(f"joint_vel.{name}" for name in ROBOT_JOINTS),
     *(f"wrist_pos_b.{axis}" for axis in "xyz"),
     *(f"wrist_quat_b.{axis}" for axis in "xyzw"),
@@ -71,7 +72,7 @@ class EpisodeRecorder:
     def take(self, env_id: int, success: bool, source_demo: str, attributes: dict) -> Episode:
         """Return the attempt that has just ended in environment `env_id` as an episode on the host."""
         steps = int(self._steps[env_id])
-        kept = {name: buffer[env_id, :steps].cpu().numpy() for name, buffer in self._buffers.items()}
+        kept = {name: buffer[env_id, :steps].cpu().numpy().copy() for name, buffer in self._buffers.items()}
         dones = np.zeros(steps, dtype=np.int64)
         dones[-1] = 1
         return Episode(

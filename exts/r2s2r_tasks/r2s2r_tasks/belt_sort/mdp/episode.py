@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 CLEARANCE = 0.001
 """Height above the belt at which objects start [m]: no contact yet, no drop worth the name."""
 
+_PAINT_STREAM = wp.constant(0x3C6EF372)
+"""Mixed into the seed: colours must not follow places, which are drawn from seed and number as well."""
+
 
 @wp.func
 def _uniform(state: wp.uint32, low: float, high: float):
@@ -36,6 +39,7 @@ def _draw(
     env_ids: wp.array(dtype=wp.int32),
     seed: int,
     ranges: wp.array(dtype=wp.vec2),
+    first_class_share: float,
     episode_number: wp.array(dtype=wp.int32),
     # outputs
     target_class: wp.array(dtype=wp.int64),
@@ -44,7 +48,7 @@ def _draw(
     """Draw the episode of each environment (rows of `layout`: target x, y, yaw; other x, y, yaw; belt speed)."""
     env = env_ids[wp.tid()]
     state = wp.rand_init(seed, episode_number[env])
-    target_class[env] = wp.int64(wp.randi(state, 0, 2))
+    target_class[env] = wp.where(wp.randf(state) < first_class_share, wp.int64(0), wp.int64(1))
     x = _uniform(state, ranges[0][0], ranges[0][1])
     y = _uniform(state, ranges[1][0], ranges[1][1])
     layout[env, 0] = x
@@ -56,12 +60,31 @@ def _draw(
     layout[env, 6] = _uniform(state, ranges[4][0], ranges[4][1])
 
 
+@wp.kernel(enable_backward=False)
+def _draw_paint(
+    env_ids: wp.array(dtype=wp.int32),
+    seed: int,
+    low: wp.vec3,
+    high: wp.vec3,
+    episode_number: wp.array(dtype=wp.int32),
+    # outputs
+    paint: wp.array2d(dtype=wp.vec3),
+):
+    """Draw the colour of each object (N, C) of some environments."""
+    env = env_ids[wp.tid()]
+    state = wp.rand_init(seed ^ _PAINT_STREAM, episode_number[env])
+    for item in range(paint.shape[1]):
+        share = wp.vec3(wp.randf(state), wp.randf(state), wp.randf(state))
+        paint[env, item] = low + wp.cw_mul(high - low, share)
+
+
 class Episode(CommandTerm):
     """Draws each episode and sets the scene. Its command says which class is the target and where its bin stands.
 
-    Episode `e` of environment `i` of `N` has the number `e * N + i`, and its draw depends on seed and number alone:
-    the same layout comes out again wherever and whenever the attempt is made. Shapes, masses and friction belong to the
-    environment, so the same whole attempt needs the same number of environments too.
+    Episode `e` of environment `i` of `N` has the number `e * N + i` unless :attr:`upcoming` is set to another one, and
+    its draw depends on seed and number alone: the same layout comes out again wherever and whenever the attempt is
+    made. Shapes, masses and friction belong to the environment, so the same whole attempt needs the same environment of
+    the same number of them too.
     """
 
     cfg: EpisodeCfg
@@ -74,12 +97,16 @@ class Episode(CommandTerm):
         n, device = self.num_envs, self.device
         self.number = torch.arange(n, dtype=torch.int32, device=device) - n
         """Number of the running episode (N,)."""
+        self.upcoming = torch.arange(n, dtype=torch.int32, device=device)
+        """Number of the next episode (N,)."""
         self.target_class = torch.zeros(n, dtype=torch.int64, device=device)
         """Class index of the target (N,)."""
         self.layout = torch.zeros(n, 7, device=device)
         """Draw (N, 7): target x, y [m], yaw [rad] in the base; other x, y, yaw; belt speed as commanded [m/s]."""
         self.light_rgb = torch.tensor(cfg.light_rgb, device=device).repeat(n, 1)
         """Colour of the lamps, linear RGB (N, 3)."""
+        self._paint = torch.zeros(n, len(self._objects), 3, device=device)
+        self._painted = [env.scene[name] for name in cfg.paint_names]
         self.bins_b = torch.tensor(cfg.bin_pos_b, device=device)
         """Middle of each class's bin floor in the base (C, 3) [m]."""
         shapes = self._spawned_shapes()
@@ -127,6 +154,12 @@ class Episode(CommandTerm):
         """
         rows = torch.arange(self.num_envs, dtype=torch.int32, device=self.device)
         self.number[:] = (self.number.max() // self.num_envs) * self.num_envs + rows
+        self.upcoming[:] = self.number + self.num_envs
+
+    def show(self, env_ids: torch.Tensor, numbers: torch.Tensor) -> None:
+        """Paint the objects of environments `env_ids` (M,) as in the episodes `numbers` (M,) int32; nothing moves."""
+        self.number[env_ids] = numbers
+        self._paint_objects(env_ids.to(torch.int32))
 
     def _update_metrics(self):
         pass
@@ -138,11 +171,18 @@ class Episode(CommandTerm):
         ids = torch.arange(self.num_envs, dtype=torch.int32, device=self.device)[env_ids]
         if not len(ids):
             return
-        self.number[ids] += self.num_envs
+        self.number[ids] = self.upcoming[ids]
+        self.upcoming[ids] += self.num_envs
         wp.launch(
             _draw,
             dim=len(ids),
-            inputs=[wp.from_torch(ids), self.cfg.seed, self._ranges, wp.from_torch(self.number)],
+            inputs=[
+                wp.from_torch(ids),
+                self.cfg.seed,
+                self._ranges,
+                self.cfg.first_class_share,
+                wp.from_torch(self.number),
+            ],
             outputs=[wp.from_torch(self.target_class), wp.from_torch(self.layout)],
             device=self.device,
         )
@@ -155,6 +195,21 @@ class Episode(CommandTerm):
             item.write_root_pose_to_sim_index(root_pose=pose_w, env_ids=ids)
             item.write_root_velocity_to_sim_index(root_velocity=velocity, env_ids=ids)
         self._belt.write_root_velocity_to_sim_index(root_velocity=velocity, env_ids=ids)
+        self._paint_objects(ids)
+
+    def _paint_objects(self, ids: torch.Tensor) -> None:
+        if not self._painted:
+            return
+        low, high = self.cfg.paint_rgb
+        wp.launch(
+            _draw_paint,
+            dim=len(ids),
+            inputs=[wp.from_torch(ids), self.cfg.seed, wp.vec3(*low), wp.vec3(*high), wp.from_torch(self.number)],
+            outputs=[wp.from_torch(self._paint, dtype=wp.vec3)],
+            device=self.device,
+        )
+        colours = self._paint[ids].transpose(0, 1).contiguous()
+        self._env.sim.render_context.write_visual_materials(self._painted, {"color": colours}, ids)
 
     def _carry_layout(self, ids: torch.Tensor) -> None:
         """Move drawn places from the planned belt to the real one, on its surface."""

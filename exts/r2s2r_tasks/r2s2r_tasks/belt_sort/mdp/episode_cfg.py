@@ -37,6 +37,15 @@ class EpisodeCfg(CommandTermCfg):
     belt_speed_scale: float = 1.0
     """Real speed over commanded speed of the cell's belt."""
 
+    first_class_share: float = 0.5
+    """Share of the episodes whose target is of the first class. A class that is sorted less often wants more of them."""
+
+    paint_names: tuple[str, ...] = ()
+    """Visual materials of the objects, in the order of the class index; none where nothing is drawn."""
+
+    paint_rgb: tuple[tuple[float, float, float], tuple[float, float, float]] = ((0.02, 0.02, 0.02), (0.9, 0.9, 0.9))
+    """Range of the objects' colours, linear RGB: colour tells nothing about the class."""
+
     light_rgb: tuple[float, float, float] = (1.0, 1.0, 1.0)
     """Colour of the lamps, linear RGB."""
 

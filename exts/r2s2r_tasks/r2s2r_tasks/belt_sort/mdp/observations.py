@@ -26,17 +26,17 @@ def episode(env: ManagerBasedRLEnv) -> Episode:
 
 
 class joint_pos(ManagerTermBase):
-    """Joint positions as encoders read them (N, 23) [rad] in the order of `ROBOT_JOINTS`."""
+    """Joint positions as encoders read them (N, 23) [rad] in the order of `ROBOT_JOINTS`; true ones without a bias."""
 
     def __init__(self, cfg: ObservationTermCfg, env: ManagerBasedRLEnv):
         super().__init__(cfg, env)
         self._robot = env.scene["robot"]
         self._ids = self._robot.find_joints(list(ROBOT_JOINTS), preserve_order=True, as_proxy=True)[0].torch
         bias = torch.zeros(len(ROBOT_JOINTS), device=env.device)
-        bias[: len(ARM_JOINTS)] = torch.tensor(cfg.params["encoder_bias"], device=env.device)
+        bias[: len(ARM_JOINTS)] = torch.tensor(cfg.params.get("encoder_bias", 0.0), device=env.device)
         self._bias = bias if bias.any() else None
 
-    def __call__(self, env: ManagerBasedRLEnv, encoder_bias: tuple[float, ...]) -> torch.Tensor:
+    def __call__(self, env: ManagerBasedRLEnv, encoder_bias: tuple[float, ...] = ()) -> torch.Tensor:
         positions = self._robot.data.joint_pos.torch[:, self._ids]
         return positions if self._bias is None else positions + self._bias
 

@@ -25,3 +25,10 @@ gym.register(
         **_KWARGS,
     },
 )
+
+gym.register(
+    id="R2S2R-BeltSort-XArm7Allegro-Mimic",
+    entry_point="r2s2r_tasks.belt_sort.mimic.mimic_env:BeltSortMimicEnv",
+    disable_env_checker=True,
+    kwargs={"env_cfg_entry_point": "r2s2r_tasks.belt_sort.mimic.mimic_env_cfg:XArm7AllegroBeltSortMimicEnvCfg"},
+)

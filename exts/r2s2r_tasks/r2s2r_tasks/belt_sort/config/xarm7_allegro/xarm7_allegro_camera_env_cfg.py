@@ -3,15 +3,14 @@
 from collections.abc import Callable
 
 from isaaclab.assets import VisualMaterialCfg
-from isaaclab.envs import mdp as base_mdp
-from isaaclab.managers import EventTermCfg, ObservationGroupCfg, ObservationTermCfg, SceneEntityCfg
+from isaaclab.managers import ObservationGroupCfg, ObservationTermCfg, SceneEntityCfg
 from isaaclab.sensors import CameraCfg
 from isaaclab.utils import configclass
 from isaaclab_tasks.utils import PresetCfg, preset
 
 from r2s2r_tasks.assets.cameras import head_camera_cfg, wrist_camera_cfg
 from r2s2r_tasks.assets.xarm7_allegro import FLANGE_PRIM
-from r2s2r_tasks.belt_sort.belt_sort_env_cfg import NOMINAL, BeltSortSceneCfg, EventsCfg, ObservationsCfg
+from r2s2r_tasks.belt_sort.belt_sort_env_cfg import NOMINAL, BeltSortSceneCfg, ObservationsCfg
 from r2s2r_tasks.belt_sort.config.xarm7_allegro.xarm7_allegro_env_cfg import XArm7AllegroBeltSortEnvCfg
 from r2s2r_tasks.belt_sort.mdp import observations
 from r2s2r_tasks.belt_sort.physics_cfg import RendererPresetCfg
@@ -25,9 +24,6 @@ def by_size(camera: Callable[[int], CameraCfg]) -> PresetCfg:
     sizes = {f"rgb{size}": camera(size) for size in PICTURE_SIZES}
     return preset(default=sizes[f"rgb{PICTURE_SIZES[0]}"], **sizes)
 
-
-OBJECT_COLORS = ((0.02, 0.02, 0.02), (0.9, 0.9, 0.9))
-"""Range of the objects' colours, linear RGB: colour tells nothing about the class."""
 
 
 @configclass
@@ -63,23 +59,12 @@ class CameraObservationsCfg(ObservationsCfg):
 
 
 @configclass
-class CameraEventsCfg(EventsCfg):
-    """Objects are painted anew for each episode."""
-
-    paint = EventTermCfg(
-        func=base_mdp.randomize_visual_material,
-        mode="reset",
-        params={
-            "materials": [SceneEntityCfg("box_paint"), SceneEntityCfg("round_paint")],
-            "channels": {"color": OBJECT_COLORS},
-        },
-    )
-
-
-@configclass
 class XArm7AllegroBeltSortCameraEnvCfg(XArm7AllegroBeltSortEnvCfg):
     """Belt sorting with pictures."""
 
     scene: CameraSceneCfg = CameraSceneCfg(num_envs=64, env_spacing=3.0)
     observations: CameraObservationsCfg = CameraObservationsCfg()
-    events: CameraEventsCfg = CameraEventsCfg()
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.commands.episode.paint_names = ("box_paint", "round_paint")
