@@ -7,6 +7,7 @@ import numpy as np
 from r2s2r.contracts.errors import RecordingError
 from r2s2r.contracts.transforms import quat_rotate
 from r2s2r.recording.chirality import measured_chirality
+from r2s2r.recording.hand_facts import HANDEDNESS, SourceFacts, TrackingSpan
 
 KEYPOINTS = (
     "wrist",
@@ -14,8 +15,6 @@ KEYPOINTS = (
     *(f"{finger}_{joint}" for finger in ("index", "middle", "ring", "pinky") for joint in ("mcp", "pip", "dip", "tip")),
 )
 """The 21 keypoints in MediaPipe's order."""
-
-HANDEDNESS = ("right", "left")
 
 PALM_LENGTH_RANGE = (0.05, 0.15)
 """Wrist to middle knuckle [m]: from a small child's hand to beyond the largest adult's (most adults: 0.08..0.11)."""
@@ -54,20 +53,33 @@ class HandRecording:
     """(T, 21, 3) in the order of :data:`KEYPOINTS` [m]; stored as NaN where `valid` is False."""
 
     valid: np.ndarray
-    """(T, 21) bool: the keypoint was measured in this frame."""
+    """(T, 21) bool: the keypoint was measured in this frame; False for all where the wrist was not."""
 
     wrist_pos: np.ndarray | None = None
-    """(T, 3) [m]; None for a hand-local source."""
+    """(T, 3) [m], where `wrist_valid` is False the last valid one; None for a hand-local source."""
 
     wrist_quat: np.ndarray | None = None
-    """(T, 4) xyzw; None for a hand-local source."""
+    """(T, 4) xyzw, where `wrist_valid` is False the last valid one; None for a hand-local source."""
 
     object_pos: np.ndarray | None = None
     """(T, 3) of the object that is reached for [m]; None where there is none."""
 
+    wrist_valid: np.ndarray | None = None
+    """(T,) bool: the wrist was measured in this frame, all unless given; None for a hand-local source."""
+
+    facts: SourceFacts | None = None
+    """How the file was read; None for a recording that comes from no file."""
+
+    spans: tuple[TrackingSpan, ...] = ()
+    """What `recording.tracking` found."""
+
+    measured_handedness: str = ""
+    """What the bend of the fingers says; measured here unless handed down by the recording that this is a part of."""
+
     def __post_init__(self):
         self._check_shapes()
         self._check_time()
+        self._hold_wrist()
         self._check_keypoints()
         self._check_size()
         self._check_wrist_axes()
@@ -78,7 +90,7 @@ class HandRecording:
 
     @property
     def tracked(self) -> np.ndarray:
-        """(T,) bool: at least one keypoint was measured."""
+        """(T,) bool: at least one keypoint was measured, and the wrist where the source measures it."""
         return np.any(self.valid, axis=1)
 
     @property
@@ -96,26 +108,51 @@ class HandRecording:
             raise RecordingError(f"{self.source}: {frames} frames, at least 2 are needed")
         shapes = {"time_s": (frames,), "keypoints_m": (frames, 21, 3), "valid": (frames, 21)}
         shapes |= {"wrist_pos": (frames, 3), "wrist_quat": (frames, 4), "object_pos": (frames, 3)}
+        shapes |= {"wrist_valid": (frames,)}
         for name, shape in shapes.items():
             value = getattr(self, name)
-            if value is None and name in ("wrist_pos", "wrist_quat", "object_pos"):
+            if value is None and name in ("wrist_pos", "wrist_quat", "object_pos", "wrist_valid"):
                 continue
-            array = np.asarray(value, dtype=bool if name == "valid" else float)
+            array = np.asarray(value, dtype=bool if name in ("valid", "wrist_valid") else float)
             if array.shape != shape:
                 raise RecordingError(f"{self.source}: {name} has shape {array.shape}, expected {shape}")
-            if name in ("time_s", "wrist_pos", "wrist_quat", "object_pos") and not np.isfinite(array).all():
-                frame = int(np.argwhere(~np.isfinite(array))[0, 0])
-                raise RecordingError(f"{self.source}: {name} is not finite at frame {frame}")
+            if name in ("time_s", "object_pos"):
+                self._check_finite(name, array)
             object.__setattr__(self, name, array)
         if (self.wrist_pos is None) != (self.wrist_quat is None):
             raise RecordingError(f"{self.source}: wrist position and orientation come together or not at all")
+        if self.wrist_pos is None and self.wrist_valid is not None:
+            raise RecordingError(f"{self.source}: wrist_valid is given without a wrist")
+
+    def _check_finite(self, name: str, array: np.ndarray, frames: np.ndarray | slice = slice(None)) -> None:
+        finite = np.isfinite(array).reshape(len(array), -1).all(axis=-1)
+        if not finite[frames].all():
+            frame = int(np.arange(len(array))[frames][np.argmin(finite[frames])])
+            raise RecordingError(f"{self.source}: {name} is not finite at frame {frame}")
 
     def _check_time(self) -> None:
         steps = np.diff(self.time_s)
         if (steps <= 0.0).any():
             raise RecordingError(f"{self.source}: time does not increase at frame {int(np.argmax(steps <= 0.0)) + 1}")
 
+    def _hold_wrist(self) -> None:
+        """Put the last valid wrist where none was measured, before the first one that one: never zero, never NaN."""
+        if self.wrist_pos is None or self.wrist_quat is None:
+            return
+        valid = np.ones(len(self), dtype=bool) if self.wrist_valid is None else self.wrist_valid
+        seen = np.flatnonzero(valid)
+        if not len(seen):
+            raise RecordingError(f"{self.source}: the wrist is not tracked in any of {len(self)} frames")
+        for name, array in (("wrist_pos", self.wrist_pos), ("wrist_quat", self.wrist_quat)):
+            self._check_finite(name, array, valid)
+            held = seen[np.maximum(np.searchsorted(seen, np.arange(len(self)), side="right") - 1, 0)]
+            object.__setattr__(self, name, array[held])
+        object.__setattr__(self, "wrist_valid", valid)
+        object.__setattr__(self, "valid", self.valid & valid[:, None])
+
     def _check_keypoints(self) -> None:
+        if not self.valid.any():
+            raise RecordingError(f"{self.source}: the hand is not tracked in any of {len(self)} frames")
         broken = self.valid & ~np.isfinite(self.keypoints_m).all(axis=-1)
         if broken.any():
             frame, keypoint = np.argwhere(broken)[0]
@@ -167,7 +204,8 @@ class HandRecording:
 
     def _check_handedness(self) -> None:
         along = None if self.wrist_quat is None else quat_rotate(self.wrist_quat, np.array([0.0, 0.0, 1.0]))
-        measured = measured_chirality(self.keypoints_m, along)
+        measured = self.measured_handedness or measured_chirality(self.keypoints_m, along)
+        object.__setattr__(self, "measured_handedness", measured)
         if measured == "undecided":
             raise RecordingError(
                 f"{self.source}: handedness undecided, the fingers are never bent; record a frame with bent fingers"

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from r2s2r.contracts.errors import RecordingError
-from r2s2r.recording.hand_recording import HANDEDNESS, HandRecording
+from r2s2r.recording.hand_facts import HANDEDNESS, SourceFacts, which_hand
+from r2s2r.recording.hand_recording import HandRecording
 from r2s2r.recording.npz_file import read_npz
 
 ASSUMED_RATE_HZ = 30.0
@@ -13,30 +14,37 @@ ASSUMED_RATE_HZ = 30.0
 
 
 def load_keypoints(
-    path: Path, handedness: str = "right", *, mirrored_input: bool = False, rate_hz: float = ASSUMED_RATE_HZ
+    path: Path, handedness: str | None = None, *, mirrored_input: bool = False, rate_hz: float = ASSUMED_RATE_HZ
 ) -> HandRecording:
     """Return the keypoints `joints_m` (T, 21, 3) of an .npz file as a hand-local recording.
 
     Args:
         path: file with the array `joints_m` in metres, MediaPipe order.
-        handedness: the label that the tracker gave.
+        handedness: the label that the tracker gave, since the file does not say; right if None.
         mirrored_input: the label refers to a mirrored picture, so that `left` means a right hand.
         rate_hz: frames a second.
 
     Raises:
         RecordingError: see :class:`HandRecording` and :func:`read_npz`.
     """
-    if handedness not in HANDEDNESS:
-        raise RecordingError(f"{path}: handedness is {handedness!r}, allowed are {', '.join(HANDEDNESS)}")
+    hand, who = which_hand(path, None, handedness)
     if mirrored_input:
-        handedness = HANDEDNESS[1 - HANDEDNESS.index(handedness)]
+        hand, who = HANDEDNESS[1 - HANDEDNESS.index(hand)], f"{who}, exchanged since the picture was mirrored"
     keypoints = read_npz(path, ("joints_m",))["joints_m"]
     if keypoints.ndim != 3 or keypoints.shape[1:] != (21, 3):
         raise RecordingError(f"{path}: joints_m has shape {keypoints.shape}, expected (T, 21, 3)")
     return HandRecording(
         source=f"keypoint stream {path}",
-        handedness=handedness,
+        handedness=hand,
         time_s=np.arange(len(keypoints)) / rate_hz,
         keypoints_m=keypoints,
         valid=np.ones(keypoints.shape[:2], dtype=bool),
+        facts=SourceFacts(
+            kind="stream of 21 keypoints",
+            unit="metres, taken as they are",
+            axes="hand-local: relative to the wrist, the palm's axes from the knuckles",
+            handedness=who,
+            wrist="none",
+            notes=(f"the file has no times: {rate_hz:g} Hz assumed",),
+        ),
     )

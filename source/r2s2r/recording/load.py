@@ -1,51 +1,104 @@
 """Which loader reads which file."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from r2s2r.contracts.errors import RecordingError, choose
+from r2s2r.recording.field_file import field_names
 from r2s2r.recording.hand_recording import HandRecording
+from r2s2r.recording.isaac_teleop import load_isaac_teleop
 from r2s2r.recording.keypoint_stream import load_keypoints
 from r2s2r.recording.leap import load_leap
+from r2s2r.recording.mano import load_mano
+from r2s2r.recording.mediapipe import IMAGE, WORLD, load_mediapipe
+from r2s2r.recording.openxr import load_openxr
 from r2s2r.recording.qualisys import load_qualisys
+from r2s2r.recording.tracking import mark_untracked
+from r2s2r.recording.vision_pro import load_vision_pro
 from r2s2r.recording.webxr import load_webxr
 
-LOADERS: dict[str, Callable[[Path], HandRecording]] = {
-    "leap": load_leap,
-    "qualisys": load_qualisys,
-    "keypoints": load_keypoints,
-    "webxr": load_webxr,
+FIELD_SUFFIXES = (".npz", ".json")
+"""Files that hold named fields."""
+
+
+@dataclass(frozen=True)
+class Loader:
+    """How recordings of one type are recognised and read."""
+
+    load: Callable[[Path, str | None], Any]
+    """Reads the recording at a path; the second argument is the hand asked for, None for what the file says."""
+
+    telltale: tuple[str, ...] = ()
+    """A file of named fields that holds one of these is of this type."""
+
+    recognises: Callable[[Path], bool] = lambda path: False
+    """Tells the type of what is no file of named fields, e.g. by the name or the files in a folder."""
+
+
+LOADERS: dict[str, Loader] = {
+    "leap": Loader(load_leap, ("finger_joints_mm",)),
+    "qualisys": Loader(load_qualisys, ("markers_mm",)),
+    "keypoints": Loader(load_keypoints, ("joints_m",)),
+    "webxr": Loader(load_webxr, ("poses",)),
+    "openxr": Loader(load_openxr, ("joint_positions_m",)),
+    "vision_pro": Loader(load_vision_pro, ("right_wrist", "left_wrist")),
+    "isaac_teleop": Loader(load_isaac_teleop, recognises=lambda path: path.suffix == ".mcap"),
+    "mano": Loader(load_mano, ("mano_joints_m", "hand_pose")),
+    "mediapipe": Loader(load_mediapipe, (WORLD, IMAGE)),
 }
-"""Loader of each source type."""
-
-_TELLTALE = {"finger_joints_mm": "leap", "markers_mm": "qualisys", "joints_m": "keypoints"}
+"""Loader of each source type. Others of the project add theirs; what a loader returns is up to it."""
 
 
-def load_hand_recording(path: Path, source: str | None = None) -> HandRecording:
-    """Return the recording at `path`; the source type is told from the content unless given.
+def load_recording(path: Path, source: str | None = None, handedness: str | None = None) -> Any:
+    """Return the recording at `path`, a hand's with what was not tracked marked.
+
+    Args:
+        path: file or folder.
+        source: its type, a key of :data:`LOADERS`; told from the content unless given.
+        handedness: the hand to read; None for what the file says.
 
     Raises:
         ConfigError: `source` is unknown.
-        RecordingError: the type cannot be told, or see the loader of that type.
+        RecordingError: the type cannot be told, nothing was tracked, or see the loader of that type.
     """
     kind = source_type(path) if source is None else choose("source", source, tuple(LOADERS))
-    return LOADERS[kind](path)
+    recording = LOADERS[kind].load(path, handedness)
+    return mark_untracked(recording) if isinstance(recording, HandRecording) else recording
+
+
+def load_hand_recording(path: Path, source: str | None = None, handedness: str | None = None) -> HandRecording:
+    """Return the recording of a hand at `path`; see :func:`load_recording`.
+
+    Raises:
+        RecordingError: it is the recording of something else, too.
+    """
+    recording = load_recording(path, source, handedness)
+    if not isinstance(recording, HandRecording):
+        raise RecordingError(f"{path}: a {type(recording).__name__}, not the recording of a hand")
+    return recording
 
 
 def source_type(path: Path) -> str:
-    """Return the source type of the file at `path`, a key of :data:`LOADERS`."""
-    if path.suffix == ".json":
-        return "webxr"
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            names = set(file.files)
-    except FileNotFoundError as error:
-        raise RecordingError(f"{path}: there is no such file") from error
-    except Exception as error:  # np.load raises whatever the damaged bytes lead it to
-        raise RecordingError(f"{path}: damaged, or no recording ({error})") from error
-    kinds = [kind for array, kind in _TELLTALE.items() if array in names]
-    if len(kinds) != 1:
+    """Return the source type of the file or folder at `path`, a key of :data:`LOADERS`.
+
+    Raises:
+        RecordingError: there is no such file, it is damaged, or it is of no type or of several.
+    """
+    if not path.exists():
+        raise RecordingError(f"{path}: there is no such file")
+    kinds = [kind for kind, loader in LOADERS.items() if loader.recognises(path)]
+    if not kinds and path.is_file():
+        names = field_names(path)
+        kinds = [kind for kind, loader in LOADERS.items() if names.intersection(loader.telltale)]
+    if len(kinds) > 1:
+        raise RecordingError(f"{path}: may be of the types {', '.join(kinds)}; say which")
+    if not kinds:
         raise RecordingError(f"{path}: not a known hand recording; known types are {', '.join(LOADERS)}")
     return kinds[0]
+
+
+def is_recording(path: Path) -> bool:
+    """Return whether `path` looks like one recording, by its name or, of a folder, by what recognises it."""
+    return path.suffix in FIELD_SUFFIXES or any(loader.recognises(path) for loader in LOADERS.values())

@@ -1,6 +1,7 @@
 """Reading .npz recordings: never with pickle, one clear line when a file is missing or cut off."""
 
-import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +15,31 @@ def read_npz(path: Path, names: tuple[str, ...]) -> dict[str, np.ndarray]:
     Raises:
         RecordingError: the file is missing, damaged, pickled or lacks one of the arrays.
     """
+    with _opened(path) as file:
+        missing = [name for name in names if name not in file.files]
+        if missing:
+            raise RecordingError(f"{path}: {', '.join(missing)} missing; the file holds {', '.join(file.files)}")
+        return {name: file[name] for name in names}
+
+
+def npz_names(path: Path) -> tuple[str, ...]:
+    """Return the names of the arrays of the file at `path` without reading them.
+
+    Raises:
+        RecordingError: the file is missing, damaged or no .npz file.
+    """
+    with _opened(path) as file:
+        return tuple(file.files)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[np.lib.npyio.NpzFile]:
     try:
         with np.load(path, allow_pickle=False) as file:
-            missing = [name for name in names if name not in file.files]
-            if missing:
-                raise RecordingError(f"{path}: {', '.join(missing)} missing; the file holds {', '.join(file.files)}")
-            return {name: file[name] for name in names}
+            yield file
     except FileNotFoundError as error:
         raise RecordingError(f"{path}: there is no such file") from error
-    except (OSError, ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+    except RecordingError:
+        raise
+    except Exception as error:  # NumPy raises whatever the damaged bytes lead it to
         raise RecordingError(f"{path}: damaged, or no .npz file ({error})") from error

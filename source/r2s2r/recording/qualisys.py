@@ -6,6 +6,7 @@ import numpy as np
 
 from r2s2r.contracts.errors import RecordingError
 from r2s2r.contracts.transforms import quat_from_matrix
+from r2s2r.recording.hand_facts import SourceFacts, which_hand
 from r2s2r.recording.hand_recording import KEYPOINTS, HandRecording
 from r2s2r.recording.npz_file import read_npz
 
@@ -28,8 +29,8 @@ RIGID_TO_M = 0.002
 """How far a distance of the hand's triangle may vary (standard deviation) [m]; measured: 0.0001."""
 
 
-def load_qualisys(path: Path) -> HandRecording:
-    """Return a reach-and-grasp recording with the wrist's and the object's motion.
+def load_qualisys(path: Path, handedness: str | None = None) -> HandRecording:
+    """Return a reach-and-grasp recording with the wrist's and the object's motion. The layout is that of a right hand.
 
     The wrist frame lies in the centre of the triangle: y from the right to the left marker, z towards the top marker, x
     through the hand, out of the palm.
@@ -39,19 +40,28 @@ def load_qualisys(path: Path) -> HandRecording:
     """
     arrays = read_npz(path, ("time_s", "markers_mm", "marker_names"))
     markers = _named_markers(arrays["markers_mm"] / 1000.0, [str(name) for name in arrays["marker_names"]], path)
+    hand, _ = which_hand(path, "right", handedness)
     wrist_pos, axes = _hand_pose(markers, path)
     keypoints = np.full((len(wrist_pos), 21, 3), np.nan)
     for keypoint, marker in FINGER_MARKERS.items():
         keypoints[:, KEYPOINTS.index(keypoint)] = markers[marker]
     return HandRecording(
         source=f"Qualisys {path}",
-        handedness="right",
+        handedness=hand,
         time_s=arrays["time_s"],
         keypoints_m=keypoints,
         valid=np.all(np.isfinite(keypoints), axis=-1),
         wrist_pos=wrist_pos,
         wrist_quat=quat_from_matrix(axes),
         object_pos=np.mean([markers[name] for name in OBJECT_MARKERS], axis=0),
+        facts=SourceFacts(
+            kind="Qualisys optical motion capture",
+            unit="millimetres, divided by 1000",
+            axes="z up, taken as it is",
+            handedness="right by the layout of the markers",
+            wrist="rigid triangle of markers on the back of the hand",
+            notes=("knuckles carry no markers: middle joints and tips only",),
+        ),
     )
 
 

@@ -7,9 +7,10 @@ import numpy as np
 from r2s2r.contracts.errors import RecordingError
 from r2s2r.contracts.transforms import quat_slerp
 from r2s2r.recording.hand_recording import HandRecording
+from r2s2r.recording.tracking import MAX_BRIDGED_S
 
 MAX_GAP_S = 0.1
-"""Longest time without a measurement that is bridged [s]: at hand speeds (2 m/s^2) the error stays below 3 mm."""
+"""Longest time without a keypoint that is bridged [s]: at hand speeds (2 m/s^2) the error stays below 3 mm."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class Resampled:
 def resample(recording: HandRecording, rate_hz: float, max_gap_s: float = MAX_GAP_S) -> Resampled:
     """Return `recording` at `rate_hz`, positions interpolated linearly and orientations on the shorter arc.
 
-    A keypoint is valid in a new frame when it was measured before and after it, no more than `max_gap_s` apart.
+    A keypoint is valid in a new frame when it was measured before and after it, no more than `max_gap_s` apart; the
+    wrist, which has to lead somewhere, when it was measured no more than `tracking.MAX_BRIDGED_S` apart.
 
     Raises:
         RecordingError: the rate is not positive or leaves fewer than two frames.
@@ -51,12 +53,17 @@ def resample(recording: HandRecording, rate_hz: float, max_gap_s: float = MAX_GA
         time_s=new,
         keypoints_m=keypoints,
         valid=np.isfinite(keypoints).all(axis=-1),
-        wrist_pos=None if recording.wrist_pos is None else interpolated(new, old, recording.wrist_pos),
-        wrist_quat=None if recording.wrist_quat is None else _turned(new, old, recording.wrist_quat),
         object_pos=None if recording.object_pos is None else interpolated(new, old, recording.object_pos),
+        **_wrist(recording, new),
     )
-    steps = np.diff(old)
-    return Resampled(even, recording.rate_hz, float(steps.std()), _gaps(old[recording.tracked], max_gap_s))
+    return Resampled(even, recording.rate_hz, float(np.diff(old).std()), gaps(recording, max_gap_s))
+
+
+def gaps(recording: HandRecording, max_gap_s: float = MAX_GAP_S) -> tuple[tuple[float, float], ...]:
+    """Return begin and end [s] of each time longer than `max_gap_s` between tracked frames."""
+    seen = recording.time_s[recording.tracked]
+    ends = np.flatnonzero(np.diff(seen) > max_gap_s)
+    return tuple((float(seen[i]), float(seen[i + 1])) for i in ends)
 
 
 def bridged(new: np.ndarray, seen: np.ndarray, max_gap_s: float = MAX_GAP_S) -> np.ndarray:
@@ -69,14 +76,24 @@ def bridged(new: np.ndarray, seen: np.ndarray, max_gap_s: float = MAX_GAP_S) -> 
     return inside & (seen[after] - seen[before] <= max_gap_s)
 
 
-def _gaps(seen: np.ndarray, max_gap_s: float) -> tuple[tuple[float, float], ...]:
-    ends = np.flatnonzero(np.diff(seen) > max_gap_s)
-    return tuple((float(seen[i]), float(seen[i + 1])) for i in ends)
-
-
 def interpolated(new: np.ndarray, old: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return `values` (S, n) at stamps `old` (S,) linearly between them at `new` (T, n); the end values beyond."""
     return np.stack([np.interp(new, old, column) for column in values.T], axis=-1)
+
+
+def _wrist(recording: HandRecording, new: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the fields of the wrist at times `new`; none for a hand-local source."""
+    if recording.wrist_pos is None or recording.wrist_quat is None or recording.wrist_valid is None:
+        return {}
+    seen = recording.wrist_valid
+    old = recording.time_s[seen]
+    # Between two frames of a source slower than the limit there is nothing but the way from one to the other.
+    limit = max(MAX_BRIDGED_S, float(np.diff(recording.time_s).max()))
+    return {
+        "wrist_pos": interpolated(new, old, recording.wrist_pos[seen]),
+        "wrist_quat": _turned(new, old, recording.wrist_quat[seen]),
+        "wrist_valid": bridged(new, old, limit),
+    }
 
 
 def _turned(new: np.ndarray, old: np.ndarray, quat: np.ndarray) -> np.ndarray:
