@@ -91,7 +91,10 @@ def test_what_is_not_valid_cannot_be_used_by_mistake():
         ({"keypoints_m": np.zeros((10, 20, 3))}, r"keypoints_m has shape \(10, 20, 3\), expected \(10, 21, 3\)"),
         ({"handedness": "both"}, "handedness is 'both', allowed are right, left"),
         ({"wrist_pos": np.zeros((10, 3))}, "come together or not at all"),
-        ({"wrist_pos": np.full((10, 3), np.inf)}, "wrist_pos is not finite at frame 0"),
+        (
+            {"wrist_pos": np.full((10, 3), np.inf), "wrist_quat": np.zeros((10, 4))},
+            "wrist_pos is not finite at frame 0",
+        ),
     ],
 )
 def test_bad_input_is_one_line(changes, message):

@@ -125,7 +125,7 @@ class HandRecording:
             raise RecordingError(f"{self.source}: wrist_valid is given without a wrist")
 
     def _check_finite(self, name: str, array: np.ndarray, frames: np.ndarray | slice = slice(None)) -> None:
-        finite = np.isfinite(array).reshape(len(array), -1).all(axis=-1)
+        finite = np.all(np.isfinite(array.reshape(len(array), -1)), axis=-1)
         if not finite[frames].all():
             frame = int(np.arange(len(array))[frames][np.argmin(finite[frames])])
             raise RecordingError(f"{self.source}: {name} is not finite at frame {frame}")
@@ -153,7 +153,7 @@ class HandRecording:
     def _check_keypoints(self) -> None:
         if not self.valid.any():
             raise RecordingError(f"{self.source}: the hand is not tracked in any of {len(self)} frames")
-        broken = self.valid & ~np.isfinite(self.keypoints_m).all(axis=-1)
+        broken = self.valid & ~np.all(np.isfinite(self.keypoints_m), axis=-1)
         if broken.any():
             frame, keypoint = np.argwhere(broken)[0]
             raise RecordingError(

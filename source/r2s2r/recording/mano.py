@@ -44,7 +44,7 @@ def load_mano(path: Path, handedness: str | None = None) -> HandRecording:
     else:
         points, axes, notes = _posed(fields, hand)
         moves, how = "transl" in fields, "wrist joint and global_orient"
-    valid = np.isfinite(points).all(axis=-1)
+    valid = np.all(np.isfinite(points), axis=-1)
     if "joint_valid" in fields:
         valid &= fields.flags("joint_valid", points.shape[:2])
     told, wrist = "hand-local: relative to the wrist, the palm's axes from the knuckles", {}
@@ -94,8 +94,8 @@ def _posed(fields: Fields, handedness: str) -> tuple[np.ndarray, np.ndarray, tup
     rest = fields.array("rest_joints", (None, 3))
     if len(rest) != 21:
         raise RecordingError(
-            f"{fields.path}: rest_joints has {len(rest)} rows, expected 21: the 16 joints and, behind them, the tips of "
-            "thumb, index, middle, ring and little finger, which are vertices of the model"
+            f"{fields.path}: rest_joints has {len(rest)} rows, expected 21: the 16 joints, then the tips of thumb, "
+            "index, middle, ring and little finger, which are vertices of the model"
         )
     root = fields.array("global_orient", (len(pose), 3))
     points, turn = chain_joints(rest, np.concatenate([root[:, None], pose.reshape(len(pose), -1, 3)], axis=1))
@@ -125,6 +125,6 @@ def _hand_pose(fields: Fields) -> tuple[np.ndarray, tuple[str, ...]]:
 
 def _wrist(points: np.ndarray, axes: np.ndarray, valid: np.ndarray) -> dict[str, Any]:
     """Return the wrist's fields of a recording; a wrist without its axes is not tracked."""
-    seen = valid[:, 0] & np.isfinite(axes).all(axis=(1, 2))
+    seen = valid[:, 0] & np.all(np.isfinite(axes), axis=(1, 2))
     quat = quat_from_matrix(np.where(seen[:, None, None], axes, np.eye(3)))
     return {"wrist_pos": points[:, 0], "wrist_quat": quat, "wrist_valid": seen}

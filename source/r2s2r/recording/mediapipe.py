@@ -22,7 +22,7 @@ def load_mediapipe(path: Path, handedness: str | None = None) -> HandRecording:
     fields = read_fields(path)
     if WORLD not in fields and IMAGE in fields:
         raise RecordingError(
-            f"{path}: {IMAGE} are pixels of the picture with a depth of no unit, from which no hand follows; save {WORLD}"
+            f"{path}: {IMAGE} are places in the picture with a depth of no unit, no hand in metres; save {WORLD}"
         )
     label = fields.word("handedness", HANDEDNESS)
     mirrored = fields.flag("mirrored_input", "MediaPipe's label is that of a mirrored picture; true exchanges it")
@@ -34,7 +34,7 @@ def load_mediapipe(path: Path, handedness: str | None = None) -> HandRecording:
         handedness=hand,
         time_s=fields.array("time_s", (len(points),)),
         keypoints_m=points - points[:, :1],
-        valid=np.isfinite(points).all(axis=-1) & np.isfinite(points[:, :1]).all(axis=-1),
+        valid=np.all(np.isfinite(points), axis=-1) & np.all(np.isfinite(points[:, :1]), axis=-1),
         facts=SourceFacts(
             kind="MediaPipe world landmarks",
             unit="metres, taken as they are; MediaPipe estimates them from the look of the hand",

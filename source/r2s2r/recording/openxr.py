@@ -1,7 +1,8 @@
-"""Hand motion of OpenXR and WebXR headsets: 26 or 25 joints with their validity, in the room or in the wrist's frame."""
+"""Hand motion of OpenXR and WebXR headsets: 26 or 25 joints and their validity, in the room or the wrist's frame."""
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def load_openxr(path: Path, handedness: str | None = None) -> HandRecording:
     fields = read_fields(path)
     hand, who = which_hand(path, fields.word("handedness", HANDEDNESS), handedness)
     space = fields.word("space", SPACES, "the room, or the wrist joint's own frame")
-    joints, notes = _joints(fields)
+    joints, notes = _joints(fields, space)
     return headset_recording(f"OpenXR hand {path}", "OpenXR or WebXR hand motion", hand, who, space, joints, notes)
 
 
@@ -67,10 +68,10 @@ def headset_recording(
         joints: what was measured.
         notes: what else is to be told.
     """
-    valid = joints.valid & np.isfinite(joints.pos).all(axis=-1)
+    valid = joints.valid & np.all(np.isfinite(joints.pos), axis=-1)
     keypoints = np.where(valid[..., None], joints.pos, np.nan)[:, KEYPOINTS_OF_25]
     wrist, axes = "none", "hand-local: the wrist's own frame, the palm's axes from the knuckles"
-    changes = {}
+    changes: dict[str, Any] = {}
     if space == "world":
         axes = "x right, y up, -z ahead, turned to z up"
         keypoints = keypoints @ Z_UP_FROM_Y_UP.T
@@ -81,13 +82,13 @@ def headset_recording(
         handedness=handedness,
         time_s=joints.time_s,
         keypoints_m=keypoints,
-        valid=np.isfinite(keypoints).all(axis=-1),
+        valid=np.all(np.isfinite(keypoints), axis=-1),
         facts=SourceFacts(kind, "metres, taken as they are", axes, who, wrist, notes),
         **changes,
     )
 
 
-def _wrist_pose(keypoints: np.ndarray, wrist_quat: np.ndarray | None, handedness: str) -> dict[str, np.ndarray]:
+def _wrist_pose(keypoints: np.ndarray, wrist_quat: np.ndarray | None, handedness: str) -> dict[str, Any]:
     """Return the wrist's fields of a recording in the room, keypoints (T, 21, 3) being in our axes already."""
     if wrist_quat is None:
         axes = knuckle_axes(keypoints, handedness)
@@ -95,12 +96,12 @@ def _wrist_pose(keypoints: np.ndarray, wrist_quat: np.ndarray | None, handedness
         length = np.linalg.norm(wrist_quat, axis=-1, keepdims=True)
         unit = np.where(length > MIN_QUAT_LENGTH, wrist_quat / np.maximum(length, MIN_QUAT_LENGTH), np.nan)
         axes = Z_UP_FROM_Y_UP @ matrix_from_quat(unit) @ R_JOINT_WRIST
-    valid = np.isfinite(keypoints[:, 0]).all(axis=-1) & np.isfinite(axes).all(axis=(1, 2))
+    valid = np.all(np.isfinite(keypoints[:, 0]), axis=-1) & np.all(np.isfinite(axes), axis=(1, 2))
     axes = np.where(valid[:, None, None], axes, np.eye(3))
     return {"wrist_pos": keypoints[:, 0], "wrist_quat": quat_from_matrix(axes), "wrist_valid": valid}
 
 
-def _joints(fields: Fields) -> tuple[HeadsetJoints, tuple[str, ...]]:
+def _joints(fields: Fields, space: str) -> tuple[HeadsetJoints, tuple[str, ...]]:
     """Return the joints in a file and what has to be told about them."""
     pos = fields.array("joint_positions_m", (None, None, 3))
     time_s = fields.array("time_s", (len(pos),))
@@ -109,7 +110,9 @@ def _joints(fields: Fields) -> tuple[HeadsetJoints, tuple[str, ...]]:
     if "joint_valid" in fields:
         valid = fields.flags("joint_valid", pos.shape[:2])
     else:
-        valid = np.isfinite(pos).all(axis=-1) & (np.any(pos != 0.0, axis=-1) | (np.arange(pos.shape[1]) == order[0]))
+        valid = np.all(np.isfinite(pos), axis=-1) & (
+            np.any(pos != 0.0, axis=-1) | (np.arange(pos.shape[1]) == order[0])
+        )
         notes += ("no validity in the file: joints that are missing or exactly zero count as not tracked",)
     quat = None
     if "joint_quats" in fields:
@@ -125,7 +128,7 @@ def _order(fields: Fields, count: int) -> list[int]:
         missing = [name for name in WEBXR_JOINTS if name not in names]
         if missing or len(names) != count:
             raise RecordingError(
-                f"{fields.path}: joint_names are {len(names)} for {count} joints, missing: {', '.join(missing) or 'none'}"
+                f"{fields.path}: {len(names)} joint_names for {count} joints, missing: {', '.join(missing) or 'none'}"
             )
         return [names.index(name) for name in WEBXR_JOINTS]
     if count not in (len(WEBXR_JOINTS), len(OPENXR_JOINTS)):

@@ -54,7 +54,7 @@ def mark_untracked(recording: HandRecording) -> HandRecording:
     jumped = _jumped(recording, ~(lost | frozen) & ~(filled & (frames > first))) & ~(lost | frozen)
     if (frozen | lost | jumped).all():
         raise RecordingError(
-            f"{recording.source}: the wrist jumps throughout, it is never below {MAX_WRIST_SPEED} m/s for {MIN_TRACK_S} s"
+            f"{recording.source}: the wrist jumps throughout, never below {MAX_WRIST_SPEED} m/s for {MIN_TRACK_S} s"
         )
     filled &= ~jumped
     wrist_lost = np.zeros(len(recording), dtype=bool) if recording.wrist_valid is None else ~recording.wrist_valid
@@ -93,21 +93,16 @@ def split_tracked(recording: HandRecording) -> list[HandRecording]:
     lasting = recording.time_s[ends] - recording.time_s[begins]
     if lasting.max() < MIN_TRACK_S:
         raise RecordingError(
-            f"{recording.source}: the longest tracked part lasts {lasting.max():.2f} s, at least {MIN_TRACK_S} s are needed"
+            f"{recording.source}: the longest tracked part lasts {lasting.max():.2f} s, at least {MIN_TRACK_S} s needed"
         )
-    return [_part(recording, begins[k], ends[k]) for k in np.flatnonzero(lasting >= MIN_TRACK_S)]
+    return [_part(recording, int(begins[k]), int(ends[k])) for k in np.flatnonzero(lasting >= MIN_TRACK_S)]
 
 
 def _runs(recording: HandRecording, lost: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return for each frame the first and the last frame (T,) of the run of equal frames that it is in."""
-    arrays = [recording.keypoints_m]
-    # A wrist that never moves is none: such a source is hand-local, which is for others to say.
-    if (
-        recording.wrist_pos is not None
-        and recording.wrist_quat is not None
-        and np.ptp(recording.wrist_pos, axis=0).any()
-    ):
-        arrays = [recording.wrist_pos, recording.wrist_quat]
+    wrist = [array for array in (recording.wrist_pos, recording.wrist_quat) if array is not None]
+    # A wrist that never moves was never measured; such a source is refused where its wrist is needed.
+    arrays = wrist if any(np.ptp(array, axis=0).any() for array in wrist) else [recording.keypoints_m]
     same = ~lost[1:] & ~lost[:-1]
     for array in arrays:
         before, after = array[:-1].reshape(len(same), -1), array[1:].reshape(len(same), -1)

@@ -1,7 +1,8 @@
 """Streams of an Apple Vision Pro as github.com/Improbable-AI/VisionProTeleop (`avp_stream`) gives them, saved as .npz.
 
-The stream has z up already: x right, y ahead. Its wrists have ARKit's axes: of the right hand y out of the back, z towards
-the thumb's side and -x along the fingers; of the left hand turned by half about z. Joints are in the wrist's frame.
+The stream has z up already: x right, y ahead. Its wrists have ARKit's axes: of the right hand y out of the back, z
+towards the thumb and -x along the fingers; of the left hand y out of the palm, z away from the thumb and x along the
+fingers. Joints are in the wrist's frame.
 """
 
 from pathlib import Path
@@ -93,7 +94,7 @@ def _poses(fields: Fields, name: str, joints: tuple[int, ...]) -> np.ndarray:
     turn, last = poses[..., :3, :3], poses[..., 3, :]
     off = np.abs(np.swapaxes(turn, -1, -2) @ turn - np.eye(3)).max(axis=(-2, -1)) + np.abs(np.linalg.det(turn) - 1.0)
     off = off + np.abs(last - (0.0, 0.0, 0.0, 1.0)).max(axis=-1)
-    broken = ~(off <= ROTATION_TOLERANCE) | ~np.isfinite(poses).all(axis=(-2, -1))
+    broken = ~(off <= ROTATION_TOLERANCE) | ~np.all(np.isfinite(poses), axis=(-2, -1))
     if broken.any():
         frame = int(np.argwhere(broken)[0, 0])
         raise RecordingError(
