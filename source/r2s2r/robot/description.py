@@ -146,7 +146,7 @@ def compose(cfg: RobotDescriptionCfg | None = None, cache_dir: Path | None = Non
     """
     cfg = cfg or RobotDescriptionCfg()
     arm_path, hand_path = _urdf_paths(cfg)
-    package_dirs = (*cfg.package_dirs, *_packaged_share())
+    package_dirs = (*cfg.package_dirs, *packaged_share())
     arm, hand = read_urdf(arm_path), read_urdf(hand_path)
     arm_meshes = _localise_meshes(arm, arm_path, package_dirs, "arm")
     meshes = arm_meshes | _localise_meshes(hand, hand_path, package_dirs, "hand")
@@ -175,7 +175,7 @@ def _write(robot: ET.Element, path: Path, arm_meshes: dict[str, Path], meshes: d
     ET.ElementTree(robot).write(path, encoding="utf-8", xml_declaration=True)
 
 
-def _packaged_share() -> tuple[Path, ...]:
+def packaged_share() -> tuple[Path, ...]:
     """Return the folder that holds `example-robot-data`, or nothing where it is not installed."""
     try:
         package = importlib.metadata.distribution("example-robot-data")
@@ -187,7 +187,7 @@ def _packaged_share() -> tuple[Path, ...]:
 def _urdf_paths(cfg: RobotDescriptionCfg) -> tuple[Path, Path]:
     if cfg.arm_urdf and cfg.hand_urdf:
         return cfg.arm_urdf, cfg.hand_urdf
-    share = _packaged_share()
+    share = packaged_share()
     if not share:
         raise MissingDependencyError("robot description: example-robot-data is not installed; pip install 'r2s2r[sim]'")
     robots = share[0] / "example-robot-data/robots"
