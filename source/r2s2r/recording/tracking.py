@@ -45,7 +45,8 @@ def mark_untracked(recording: HandRecording) -> HandRecording:
     frames, lost = np.arange(len(recording)), ~recording.tracked
     first, last = _runs(recording, lost)
     repeated = first != last
-    long = repeated & (np.append(recording.time_s, np.inf)[last + 1] - recording.time_s[first] > MAX_BRIDGED_S)
+    until = np.append(recording.time_s, recording.time_s[-1])[last + 1]
+    long = repeated & (until - recording.time_s[first] > MAX_BRIDGED_S)
     # A run is filled between its first frame, which is measured, and the frame behind it, which must be.
     filled = repeated & ~long & np.append(~(lost | long), False)[last + 1]
     frozen = repeated & ~filled

@@ -55,7 +55,7 @@ def load_vision_pro(path: Path, handedness: str | None = None) -> HandRecording:
     joints = _poses(fields, f"{hand}_fingers", JOINT_COUNTS)
     if len(joints) != frames:
         raise RecordingError(f"{path}: {len(joints)} frames of {hand}_fingers for {frames} of {hand}_wrist")
-    local = joints[:, KEYPOINTS_OF_25, :3, 3]
+    local = joints[:, :, :3, 3][:, KEYPOINTS_OF_25]
     seen = np.linalg.norm(np.ptp(local, axis=1), axis=-1) > NO_EXTENT_M
     if f"{hand}_tracked" in fields:
         seen &= fields.flags(f"{hand}_tracked", (frames,))
@@ -91,10 +91,10 @@ def _poses(fields: Fields, name: str, joints: tuple[int, ...]) -> np.ndarray:
     if joints and poses.shape[1] not in joints:
         allowed = " or ".join(str(count) for count in joints)
         raise RecordingError(f"{fields.path}: {name} has {poses.shape[1]} joints, allowed are {allowed}")
-    turn, last = poses[..., :3, :3], poses[..., 3, :]
+    finite = np.all(np.isfinite(poses), axis=(-2, -1))
+    turn, last = np.where(finite[..., None, None], poses, 0.0)[..., :3, :3], poses[..., 3, :]
     off = np.abs(np.swapaxes(turn, -1, -2) @ turn - np.eye(3)).max(axis=(-2, -1)) + np.abs(np.linalg.det(turn) - 1.0)
-    off = off + np.abs(last - (0.0, 0.0, 0.0, 1.0)).max(axis=-1)
-    broken = ~(off <= ROTATION_TOLERANCE) | ~np.all(np.isfinite(poses), axis=(-2, -1))
+    broken = ~(off + np.abs(last - (0.0, 0.0, 0.0, 1.0)).max(axis=-1) <= ROTATION_TOLERANCE)
     if broken.any():
         frame = int(np.argwhere(broken)[0, 0])
         raise RecordingError(
