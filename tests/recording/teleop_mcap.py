@@ -1,7 +1,7 @@
 """Writes what Isaac Teleop's recorder writes, byte by byte after its schema, for tests.
 
-`hand.fbs` there: struct HandJointPose is position (3 float), orientation xyzw (4 float), is_valid (bool), radius (float);
-table HandPose has 26 of them; table HandPoseRecord has the pose and a struct of three int64 stamps.
+`hand.fbs` there: struct HandJointPose is position (3 float), orientation xyzw (4 float), is_valid (bool) and radius
+(float); table HandPose has 26 of them; table HandPoseRecord has the pose and a struct of three int64 stamps.
 """
 
 import struct

@@ -27,14 +27,18 @@ FIELD_SUFFIXES = (".npz", ".json")
 class Loader:
     """How recordings of one type are recognised and read."""
 
-    load: Callable[[Path, str | None], Any]
-    """Reads the recording at a path; the second argument is the hand asked for, None for what the file says."""
+    load: Callable[..., Any]
+    """Reads the recording at a path; the second argument is the hand asked for, None for what the file says. Where there
+    are several in one place, the third names one of them."""
 
     telltale: tuple[str, ...] = ()
     """A file of named fields that holds one of these is of this type."""
 
     recognises: Callable[[Path], bool] = lambda path: False
     """Tells the type of what is no file of named fields, e.g. by the name or the files in a folder."""
+
+    members: Callable[[Path], tuple[str, ...]] | None = None
+    """Names of the recordings at a path; None for a type with one a path."""
 
 
 LOADERS: dict[str, Loader] = {
@@ -51,20 +55,23 @@ LOADERS: dict[str, Loader] = {
 """Loader of each source type. Others of the project add theirs; what a loader returns is up to it."""
 
 
-def load_recording(path: Path, source: str | None = None, handedness: str | None = None) -> Any:
+def load_recording(
+    path: Path, source: str | None = None, handedness: str | None = None, member: str | None = None
+) -> Any:
     """Return the recording at `path`, a hand's with what was not tracked marked.
 
     Args:
         path: file or folder.
         source: its type, a key of :data:`LOADERS`; told from the content unless given.
         handedness: the hand to read; None for what the file says.
+        member: one of :func:`members_of`; None for the only one, or the one that the loader takes first.
 
     Raises:
         ConfigError: `source` is unknown.
         RecordingError: the type cannot be told, nothing was tracked, or see the loader of that type.
     """
-    kind = source_type(path) if source is None else choose("source", source, tuple(LOADERS))
-    recording = LOADERS[kind].load(path, handedness)
+    loader = _loader(path, source)
+    recording = loader.load(path, handedness) if member is None else loader.load(path, handedness, member)
     return mark_untracked(recording) if isinstance(recording, HandRecording) else recording
 
 
@@ -78,6 +85,12 @@ def load_hand_recording(path: Path, source: str | None = None, handedness: str |
     if not isinstance(recording, HandRecording):
         raise RecordingError(f"{path}: a {type(recording).__name__}, not the recording of a hand")
     return recording
+
+
+def members_of(path: Path, source: str | None = None) -> tuple[str | None, ...]:
+    """Return the names of the recordings at `path`, only None where there is one; raises as :func:`load_recording`."""
+    members = _loader(path, source).members
+    return (None,) if members is None else members(path)
 
 
 def source_type(path: Path) -> str:
@@ -97,6 +110,10 @@ def source_type(path: Path) -> str:
     if not kinds:
         raise RecordingError(f"{path}: not a known hand recording; known types are {', '.join(LOADERS)}")
     return kinds[0]
+
+
+def _loader(path: Path, source: str | None) -> Loader:
+    return LOADERS[source_type(path) if source is None else choose("source", source, tuple(LOADERS))]
 
 
 def is_recording(path: Path) -> bool:

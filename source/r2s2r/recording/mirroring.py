@@ -17,7 +17,9 @@ _TURNED = np.array([-1.0, 1.0, -1.0, 1.0])
 def mirrored(recording: HandRecording) -> HandRecording:
     """Return `recording` as the other hand: y of the world becomes -y."""
     other = HANDEDNESS[1 - HANDEDNESS.index(recording.handedness)]
-    note = f"mirrored on request: a {recording.handedness} hand was recorded"
+    facts = recording.facts
+    if facts is not None:
+        facts = replace(facts, handedness=f"a {recording.handedness} hand ({facts.handedness}) mirrored on request")
     return replace(
         recording,
         handedness=other,
@@ -26,5 +28,5 @@ def mirrored(recording: HandRecording) -> HandRecording:
         wrist_quat=None if recording.wrist_quat is None else recording.wrist_quat * _TURNED,
         object_pos=None if recording.object_pos is None else recording.object_pos * _ACROSS,
         measured_handedness=other,
-        facts=None if recording.facts is None else replace(recording.facts, notes=(*recording.facts.notes, note)),
+        facts=facts,
     )
