@@ -28,6 +28,7 @@ STAGES = (
     "visual",
     "dataset",
     "evaluation",
+    "generation",
     "cli",
 )
 """The one way through the house: a stage imports itself and earlier ones."""

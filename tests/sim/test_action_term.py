@@ -131,7 +131,7 @@ def test_b51_a_jump_of_the_target_is_flagged(env):
     for step in range(6):
         angle[jumping] = 0.3 if step >= 2 else 0.0
         target = action(wrist[:, :3], quat_mul(wrist[:, 3:], quat_from_angle_axis(angle, z_axis)), obs["policy"][:, 7:])
-        recorder.observe(obs, target)
+        recorder.observe(obs, target, torch.ones(N, dtype=torch.bool), torch.zeros(N, dtype=torch.bool))
         obs, reward, *_ = env.step(target)
         final = judge(env).final
         recorder.acted(reward, final["joint_pos_target"], final["followable"])

@@ -44,6 +44,9 @@ VERBS = {
     "ground": VerbEntry(
         "r2s2r.cli.ground:Ground", "a recording of a cell -> world.yaml and a report", "r2s2r[sim,ground]"
     ),
+    "generate": VerbEntry(
+        "r2s2r.cli.generate:Generate", "world x behavior -> data set, in parallel; resumable", "r2s2r[sim,ground]"
+    ),
     "validate": VerbEntry(
         "r2s2r.cli.validate:Validate", "check a data set against the schema and the trainer", "r2s2r"
     ),

@@ -19,6 +19,19 @@ def set_number(owner: Any, field: str, low: float = -math.inf, high: float = mat
     object.__setattr__(owner, field, float(value))
 
 
+def set_count(owner: Any, field: str, low: int, high: int) -> None:
+    """Make `owner.field` an int, refusing what is no whole number within `low..high`.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    value = getattr(owner, field)
+    _check(owner, field, value, low, high, value)
+    if value != int(value):
+        raise ConfigError(f"{type(owner).__name__}.{field}: received {value!r}, allowed are whole numbers")
+    object.__setattr__(owner, field, int(value))
+
+
 def set_vector(owner: Any, field: str, size: int, low: float = -math.inf, high: float = math.inf) -> None:
     """Make `owner.field` a tuple of `size` floats, refusing another length and numbers outside `low..high`.
 

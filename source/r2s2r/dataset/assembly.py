@@ -13,20 +13,9 @@ from r2s2r.contracts.errors import DatasetError
 from r2s2r.contracts.files import file_sha256, whole_file
 from r2s2r.contracts.splits import split_by_source
 from r2s2r.dataset import handles
-from r2s2r.dataset.episode_group import write_episode
+from r2s2r.dataset.episode_group import EpisodeEntry, write_episode
 from r2s2r.dataset.hdf5_file import new_file
 from r2s2r.dataset.schema import DatasetHeader, natural_order, write_header
-
-
-@dataclass(frozen=True)
-class EpisodeEntry:
-    """What the tables of a data set need to know of an episode without reading its arrays."""
-
-    length: int
-    """Steps."""
-
-    source_demo: str
-    attributes: Mapping[str, str | int | float | bool]
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 from r2s2r.contracts.episode import Episode
 from r2s2r.contracts.errors import DatasetError
 from r2s2r.dataset import handles
-from r2s2r.dataset.assembly import EpisodeEntry, WrittenDataset, assemble
-from r2s2r.dataset.episode_group import check_content, read_episode
+from r2s2r.dataset.assembly import WrittenDataset, assemble
+from r2s2r.dataset.episode_group import EpisodeEntry, check_content, read_episode
 from r2s2r.dataset.hdf5_file import open_damaged
 from r2s2r.dataset.parts import open_part, part_files
 from r2s2r.dataset.schema import DatasetHeader, natural_order, read_header

@@ -10,14 +10,12 @@ from r2s2r.contracts.episode import Episode
 from r2s2r.contracts.errors import ConfigError, DatasetError, choose
 from r2s2r.contracts.files import whole_file, writable_folder
 from r2s2r.contracts.rejection import Rejection
-from r2s2r.dataset import handles
-from r2s2r.dataset.assembly import EpisodeEntry, WrittenDataset, assemble
+from r2s2r.dataset.assembly import WrittenDataset, assemble
 from r2s2r.dataset.attempts import Attempts
-from r2s2r.dataset.episode_group import read_episode, signature, stored_episode, write_episode
-from r2s2r.dataset.hdf5_file import new_image
+from r2s2r.dataset.episode_group import EpisodeEntry, read_episode, signature, stored_episode
 from r2s2r.dataset.lock import WriterLock
-from r2s2r.dataset.parts import open_part, part_files, parts_folder
-from r2s2r.dataset.schema import DatasetHeader, demo_number, natural_order, write_header
+from r2s2r.dataset.parts import open_part, part_files, part_image, parts_folder
+from r2s2r.dataset.schema import DatasetHeader, demo_number, natural_order
 from r2s2r.dataset.space import StorageEstimate, check_free_space
 
 LOCK_NAME = "writer.lock"
@@ -104,7 +102,7 @@ class DatasetWriter:
         name = f"demo_{max((demo_number(n) or 0 for n in self._entries), default=-1) + 1}"
         stored = stored_episode(episode, name)
         self._check_kind(name, stored)
-        image = _part_image(name, stored, self._header)
+        image = part_image(name, stored, self._header, compress=False)
         try:
             with whole_file(self._folder / f"{name}.hdf5") as aside:
                 aside.write_bytes(image)
@@ -195,13 +193,3 @@ class DatasetWriter:
     def _load(self, name: str) -> Episode:
         with open_part(self.path, name) as (group, header):
             return read_episode(group, header)
-
-
-def _part_image(name: str, episode: Episode, header: DatasetHeader) -> bytes:
-    def fill(file: handles.File) -> None:
-        data = file.create_group("data", track_order=False)
-        write_header(data, header)
-        data.attrs["total"] = len(episode)
-        write_episode(data.create_group(name, track_order=False), episode, compress=False)
-
-    return new_image(fill)

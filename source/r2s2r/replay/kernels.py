@@ -104,7 +104,9 @@ def share_of_phase(demos: Demos, demo: int, phase: int, clock: float):
 
 
 @wp.func
-def draw_push(demos: Demos, attempt: Attempt, env: int, seed: int, push_share: float, push_low: float, push_high: float):
+def draw_push(
+    demos: Demos, attempt: Attempt, env: int, seed: int, push_share: float, push_low: float, push_high: float
+):
     """Draw whether, when, where to and how far the wrist is pushed away: in the approach or in the transport."""
     state = wp.rand_init(seed ^ PUSH_STREAM, attempt.number[env])
     attempt.push_begin[env] = -1.0

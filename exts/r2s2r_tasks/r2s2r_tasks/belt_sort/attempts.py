@@ -27,8 +27,8 @@ class Attempt:
     """How it ended."""
     object_class: str
     """Class of the target."""
-    shape: str
-    """Shape and size of the target."""
+    shapes: tuple[str, ...]
+    """Shape and size of each class's object."""
     belt_speed: float
     """[m/s]"""
     steps: int
@@ -41,6 +41,11 @@ class Attempt:
     """How long closing waited for the wrist [s]."""
     demo: str
     """Demonstration that was adapted."""
+
+    @property
+    def shape(self) -> str:
+        """Shape and size of the target."""
+        return self.shapes[OBJECT_CLASSES.index(self.object_class)]
 
     def measured(self, judging: JudgingCfg, max_wait_s: float) -> tuple[float, float, str]:
         """Return value, limit and unit that tell why the attempt failed: the rule's own where it has one."""
@@ -84,7 +89,8 @@ class AttemptRunner:
                 on_step(obs)
             actions = self._driver.actions()
             if self._recorder is not None:
-                self._recorder.observe(obs, actions)
+                replay = self._driver.replay
+                self._recorder.observe(obs, actions, wp.to_torch(replay.tracked), wp.to_torch(replay.disturbed))
             running = self._running()
             obs, reward, *_ = self._env.step(actions)
             self.steps += 1
@@ -117,7 +123,7 @@ class AttemptRunner:
             env_id=env_id,
             outcome=outcome,
             object_class=OBJECT_CLASSES[index],
-            shape=self._episode.shape_names[env_id][index],
+            shapes=tuple(self._episode.shape_names[env_id]),
             belt_speed=float(running["belt_speed"][env_id]),
             steps=int(running["steps"][env_id]),
             max_height=float(final["max_height"][env_id]),
@@ -132,6 +138,7 @@ def attributes(attempt: Attempt, condition: str) -> dict[str, Any]:
     return {
         "object_class": attempt.object_class,
         "shape": attempt.shape,
+        **{f"{name}_shape": shape for name, shape in zip(OBJECT_CLASSES, attempt.shapes, strict=True)},
         "belt_speed": attempt.belt_speed,
         "condition": condition,
         "attempt": attempt.number,

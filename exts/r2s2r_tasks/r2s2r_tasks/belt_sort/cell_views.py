@@ -2,13 +2,13 @@
 
 import numpy as np
 import torch
-from isaaclab.utils.math import matrix_from_quat
 
 from r2s2r.contracts.errors import ConfigError
 from r2s2r.contracts.joints import ARM_JOINTS, ROBOT_JOINTS
 from r2s2r.contracts.world import World
 from r2s2r_tasks.belt_sort.mdp.observations import wrist_pose_b
 from r2s2r_tasks.belt_sort.session import belt_sort_env
+from r2s2r_tasks.belt_sort.wrist_actions import wrist_actions
 
 _AWAY = (-0.6, 0.0, 1.2)
 """Behind and above the robot, where neither camera looks [m]: the calibrated cell holds no objects."""
@@ -47,15 +47,8 @@ def cell_views(world: World, readings: np.ndarray, picture_size: int = 256) -> d
         env.termination_manager.get_term_cfg("judged").func.reset()  # it would call the jump an accident
         env.action_manager.reset(torch.arange(len(readings), device=env.device))
         # Pictures belong to a step: the robot rests where it is for one.
-        obs, *_ = env.step(_rest(env, positions[:, ids]))
+        obs, *_ = env.step(wrist_actions(wrist_pose_b(None, env)(env), positions[:, ids][:, len(ARM_JOINTS) :]))
         return {camera: obs[f"{camera}_rgb"].cpu().numpy() for camera in ("head", "wrist")}
-
-
-def _rest(env, joint_pos: torch.Tensor) -> torch.Tensor:
-    """Return the actions (K, 25) that keep wrist and hand where they are."""
-    wrist = wrist_pose_b(None, env)(env)
-    rotation = matrix_from_quat(wrist[:, 3:])
-    return torch.cat((wrist[:, :3], rotation[:, :, 0], rotation[:, :, 1], joint_pos[:, len(ARM_JOINTS) :]), dim=-1)
 
 
 def _put_away(item, origins: torch.Tensor) -> None:

@@ -1,10 +1,10 @@
-"""The operator model demonstrates the task in the simulator, once in each environment; what succeeds is kept."""
+"""A planner, such as the operator model, demonstrates the task, once in each environment; what succeeds is kept."""
 
 import numpy as np
 from isaaclab.envs import ManagerBasedRLEnv
 
+from r2s2r.behavior.behavior import Planner
 from r2s2r.behavior.demonstration import Demonstration
-from r2s2r.behavior.operator import OperatorModel
 from r2s2r.behavior.pick_plan import OperatorScene
 from r2s2r.contracts.errors import SimulationError
 from r2s2r.contracts.world import OBJECT_CLASSES
@@ -16,21 +16,21 @@ from r2s2r_tasks.belt_sort.mdp.observations import episode, wrist_pose_b
 from r2s2r_tasks.belt_sort.replay_driver import ReplayDriver
 
 START_Y = -0.32
-"""Where along the belt the object is when the operator reaches for it [m]: a human waits until it comes near."""
+"""Where along the belt the object is when the reach for it begins [m]: a human waits until it comes near."""
 
 UNVARIED = ReplayCfg(time_warp=(1.0, 1.0), pos_noise=0.0, rot_noise=0.0, hand_noise=0.0)
 """A demonstration is executed as it is."""
 
 
 def demonstrate(
-    env: ManagerBasedRLEnv, operator: OperatorModel, seed: int
+    env: ManagerBasedRLEnv, planner: Planner, seed: int
 ) -> tuple[dict[str, list[Demonstration]], list[Attempt]]:
-    """Let the operator sort once in every environment.
+    """Let a planner sort once in every environment.
 
     Args:
-        env: the task; its next episodes are what the operator sees.
-        operator: who demonstrates.
-        seed: of the operator's variation.
+        env: the task; its next episodes are what the planner sees.
+        planner: who demonstrates.
+        seed: of the planner's variation.
 
     Returns:
         The demonstrations that succeeded, by object class, and what each attempt came to.
@@ -39,7 +39,7 @@ def demonstrate(
         SimulationError: a class has no successful demonstration.
     """
     obs, _ = env.reset()
-    made = plan_demonstrations(env, operator, seed)
+    made = plan_demonstrations(env, planner, seed)
     replay = BatchReplay([[demo for _, demo in group] for group in made], env.num_envs, env.device, UNVARIED)
     driver = ReplayDriver(env, replay)
     owners = [env_id for group in made for env_id, _ in group]
@@ -61,10 +61,8 @@ def demonstrate(
     return kept, attempts
 
 
-def plan_demonstrations(
-    env: ManagerBasedRLEnv, operator: OperatorModel, seed: int
-) -> list[list[tuple[int, Demonstration]]]:
-    """Return for each class the environments whose target is of that class, with what the operator would do there.
+def plan_demonstrations(env: ManagerBasedRLEnv, planner: Planner, seed: int) -> list[list[tuple[int, Demonstration]]]:
+    """Return for each class the environments whose target is of that class, with what the planner would do there.
 
     Raises:
         SimulationError: a class is the target nowhere.
@@ -84,8 +82,8 @@ def plan_demonstrations(
             wrist_pos_b=wrist[env_id, :3],
             wrist_quat_b=wrist[env_id, 3:],
         )
-        name = f"operator_{seed}_{env_id:04d}"
-        demo = operator.demonstrate(scene, np.random.default_rng((seed, env_id)), name)
+        name = f"demonstration_{seed}_{env_id:04d}"
+        demo = planner.demonstrate(scene, np.random.default_rng((seed, env_id)), name)
         made[classes[env_id]].append((env_id, demo))
     for name, group in zip(OBJECT_CLASSES, made, strict=True):
         if not group:

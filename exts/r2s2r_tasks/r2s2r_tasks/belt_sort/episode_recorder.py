@@ -8,9 +8,6 @@ from r2s2r.contracts.action import ACTION_DIM
 from r2s2r.contracts.episode import Episode
 from r2s2r.contracts.joints import ROBOT_JOINTS
 
-PICTURES = ("head_rgb", "wrist_rgb")
-"""Observation groups that hold one picture each."""
-
 STATE_NAMES = (
     *(f"joint_pos.{name}" for name in ROBOT_JOINTS),
     *(f"joint_vel.{name}" for name in ROBOT_JOINTS),
@@ -31,7 +28,10 @@ STATE_NAMES = (
 
 
 class EpisodeRecorder:
-    """Device-resident buffers (N, T, ...): one write a step, one copy to the host for each kept attempt."""
+    """Device-resident buffers (N, T, ...): one write a step, one copy to the host for each attempt that is taken.
+
+    Pictures are made later, of what is kept; see :mod:`r2s2r_tasks.belt_sort.film`.
+    """
 
     def __init__(self, env: ManagerBasedRLEnv):
         n, t, device = env.num_envs, env.max_episode_length, env.device
@@ -43,20 +43,27 @@ class EpisodeRecorder:
             "states": torch.zeros(n, t, len(STATE_NAMES), device=device),
             "joint_pos_target": torch.zeros(n, t, len(ROBOT_JOINTS), device=device),
             "followable": torch.zeros(n, t, dtype=torch.bool, device=device),
+            "tracked": torch.zeros(n, t, dtype=torch.bool, device=device),
+            "disturbed": torch.zeros(n, t, dtype=torch.bool, device=device),
             "rewards": torch.zeros(n, t, device=device),
         }
-        self.pictures = [name for name in PICTURES if name in env.observation_manager.active_terms]
-        for name in self.pictures:
-            shape = env.observation_manager.group_obs_dim[name]
-            self._buffers[name] = torch.zeros(n, t, *shape, dtype=torch.uint8, device=device)
 
-    def observe(self, obs: dict[str, torch.Tensor], actions: torch.Tensor) -> None:
-        """Keep what is seen and what is about to be done, before the step."""
+    def observe(
+        self, obs: dict[str, torch.Tensor], actions: torch.Tensor, tracked: torch.Tensor, disturbed: torch.Tensor
+    ) -> None:
+        """Keep what is seen and what is about to be done, before the step.
+
+        Args:
+            obs: observations.
+            actions: next actions (N, 25).
+            tracked: whether the human was tracked in the demonstration's step (N,) bool.
+            disturbed: whether the wrist is being pushed away (N,) bool.
+        """
         self._put("joint_pos", obs["policy"])
         self._put("states", obs["privileged"])
         self._put("actions", actions)
-        for name in self.pictures:
-            self._put(name, obs[name])
+        self._put("tracked", tracked)
+        self._put("disturbed", disturbed)
 
     def acted(self, reward: torch.Tensor, sent: torch.Tensor, followable: torch.Tensor) -> None:
         """Keep what the step brought: reward (N,), sent joint targets (N, 23), whether they can be followed (N,)."""
@@ -77,10 +84,10 @@ class EpisodeRecorder:
         dones[-1] = 1
         return Episode(
             actions=kept["actions"],
-            obs={name: kept[name] for name in ("joint_pos", *self.pictures)},
+            obs={"joint_pos": kept["joint_pos"]},
             states=kept["states"],
             state_names=STATE_NAMES,
-            commands={name: kept[name] for name in ("joint_pos_target", "followable")},
+            commands={name: kept[name] for name in ("joint_pos_target", "followable", "tracked", "disturbed")},
             rewards=kept["rewards"],
             dones=dones,
             success=success,

@@ -1,4 +1,4 @@
-"""Replays demonstrations in parallel environments and writes what succeeds."""
+"""Replays demonstrations in parallel environments and tells what each attempt came to."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from isaaclab.envs import ManagerBasedRLEnv
 
 from r2s2r.behavior.demonstration import Demonstration
-from r2s2r.contracts.rejection import Rejection
+from r2s2r.contracts.episode import Episode
 from r2s2r.contracts.world import OBJECT_CLASSES
-from r2s2r.dataset.writer import DatasetWriter
-from r2s2r.evaluation.judging import JudgingCfg, Outcome, count_reasons
+from r2s2r.evaluation.judging import Outcome, count_reasons
 from r2s2r.replay.batch import BatchReplay
 from r2s2r.replay.cfg import ReplayCfg
 from r2s2r_tasks.belt_sort.attempts import Attempt, AttemptRunner, attributes
@@ -52,31 +50,25 @@ def generate(
     count: int,
     *,
     condition: str,
-    writer: DatasetWriter | None = None,
     cfg: ReplayCfg | None = None,
-    on_step: Callable[[dict[str, torch.Tensor]], None] | None = None,
-    on_attempt: Callable[[Attempt], None] | None = None,
+    on_attempt: Callable[[Attempt, Episode], None] | None = None,
 ) -> Generation:
-    """Make `count` attempts and write the successful ones.
+    """Make `count` attempts.
 
     Which attempts there are does not depend on which end first: those with the `count` lowest numbers since the reset
     are counted, whatever else runs meanwhile is not.
 
     Args:
-        env: the task; reset at once.
+        env: the task; reset at once. Pictures are not looked at: :mod:`r2s2r_tasks.belt_sort.film` makes them.
         demos: demonstrations by object class.
         count: attempts to make.
         condition: name of the condition that `env` was opened with; stored with every episode.
-        writer: where kept episodes and rejections go; None to only count.
         cfg: variation of the replay.
-        on_step: called with the observations before each step.
-        on_attempt: called as each counted attempt ends.
+        on_attempt: called as each counted attempt ends, with what was recorded of it.
     """
-    replay = BatchReplay([demos[name] for name in OBJECT_CLASSES], env.num_envs, env.device, cfg)
-    driver = ReplayDriver(env, replay)
-    recorder = None if writer is None else EpisodeRecorder(env)
+    driver = replay_driver(env, demos, cfg)
+    recorder = EpisodeRecorder(env)
     runner = AttemptRunner(env, driver, recorder)
-    judging = JudgingCfg(**env.termination_manager.get_term_cfg("judged").params["judging"])
     began = time.perf_counter()
     numbering = episode(env)
     numbering.align_numbers()
@@ -84,18 +76,29 @@ def generate(
     driver.begin_all()
     first = int(numbering.number.min())
     attempts: list[Attempt] = []
-    for attempt in runner.run(obs, on_step):
+    for attempt in runner.run(obs):
         if attempt.number >= first + count:
             continue
         attempts.append(attempt)
-        if writer is not None and recorder is not None:
-            _store(writer, recorder, attempt, judging, replay.cfg, condition)
         if on_attempt:
-            on_attempt(attempt)
+            on_attempt(attempt, recorded(recorder, attempt, condition))
         if len(attempts) == count:
             break
     wall_s = time.perf_counter() - began
     return Generation(sorted(attempts, key=lambda a: a.number), wall_s, runner.steps * env.num_envs)
+
+
+def replay_driver(
+    env: ManagerBasedRLEnv, demos: Mapping[str, Sequence[Demonstration]], cfg: ReplayCfg | None
+) -> ReplayDriver:
+    """Return what replays demonstrations, by object class, in the environments of the task."""
+    return ReplayDriver(env, BatchReplay([demos[name] for name in OBJECT_CLASSES], env.num_envs, env.device, cfg))
+
+
+def recorded(recorder: EpisodeRecorder, attempt: Attempt, condition: str) -> Episode:
+    """Return what was recorded of an attempt that has just ended."""
+    success = attempt.outcome is Outcome.SUCCESS
+    return recorder.take(attempt.env_id, success, attempt.demo, attributes(attempt, condition))
 
 
 def summary(generation: Generation) -> dict[str, Any]:
@@ -120,18 +123,3 @@ def by_group(attempts: Sequence[Attempt], key: Callable[[Attempt], str]) -> dict
         good, all_of_it = groups.get(key(attempt), (0, 0))
         groups[key(attempt)] = (good + (attempt.outcome is Outcome.SUCCESS), all_of_it + 1)
     return dict(sorted(groups.items()))
-
-
-def _store(
-    writer: DatasetWriter,
-    recorder: EpisodeRecorder,
-    attempt: Attempt,
-    judging: JudgingCfg,
-    cfg: ReplayCfg,
-    condition: str,
-) -> None:
-    if attempt.outcome is Outcome.SUCCESS:
-        writer.add(recorder.take(attempt.env_id, True, attempt.demo, attributes(attempt, condition)))
-    else:
-        value, limit, unit = attempt.measured(judging, cfg.max_wait_s)
-        writer.reject(Rejection(attempt.outcome.label, value, limit, unit))

@@ -38,7 +38,7 @@ class EpisodeCfg(CommandTermCfg):
     """Real speed over commanded speed of the cell's belt."""
 
     first_class_share: float = 0.5
-    """Share of the episodes whose target is of the first class. A class that is sorted less often wants more of them."""
+    """Share of the episodes whose target is of the first class. The class that is sorted less often wants more."""
 
     paint_names: tuple[str, ...] = ()
     """Visual materials of the objects, in the order of the class index; none where nothing is drawn."""

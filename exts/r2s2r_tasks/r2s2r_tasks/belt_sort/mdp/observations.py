@@ -33,7 +33,7 @@ class joint_pos(ManagerTermBase):
         self._robot = env.scene["robot"]
         self._ids = self._robot.find_joints(list(ROBOT_JOINTS), preserve_order=True, as_proxy=True)[0].torch
         bias = torch.zeros(len(ROBOT_JOINTS), device=env.device)
-        bias[: len(ARM_JOINTS)] = torch.tensor(cfg.params.get("encoder_bias", 0.0), device=env.device)
+        bias[: len(ARM_JOINTS)] = torch.tensor(cfg.params.get("encoder_bias") or 0.0, device=env.device)
         self._bias = bias if bias.any() else None
 
     def __call__(self, env: ManagerBasedRLEnv, encoder_bias: tuple[float, ...] = ()) -> torch.Tensor:

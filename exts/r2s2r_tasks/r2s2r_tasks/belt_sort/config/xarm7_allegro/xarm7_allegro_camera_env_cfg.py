@@ -25,7 +25,6 @@ def by_size(camera: Callable[[int], CameraCfg]) -> PresetCfg:
     return preset(default=sizes[f"rgb{PICTURE_SIZES[0]}"], **sizes)
 
 
-
 @configclass
 class CameraSceneCfg(BeltSortSceneCfg):
     """The scene with its two cameras, and the paint of its objects."""

@@ -1,0 +1,110 @@
+"""What `r2s2r generate` does with a job: prepare, work, put together, report."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from r2s2r.contracts.files import write_json
+from r2s2r.dataset.lock import WriterLock
+from r2s2r.dataset.space import StorageEstimate, check_free_space
+from r2s2r.generation.begin import begin, is_complete, mend, share_behavior
+from r2s2r.generation.films import FilmFolder
+from r2s2r.generation.finish import finish
+from r2s2r.generation.job import GenerationJob
+from r2s2r.generation.prepared import Prepared
+from r2s2r.generation.processes import roles_of, run_processes
+from r2s2r.generation.progress import Progress, duration
+from r2s2r.generation.report import summarize_job, write_generation_report
+from r2s2r.generation.selection import select
+from r2s2r.generation.shards import ShardFolder
+
+EPISODE_S = 12.0
+"""Longest episode [s], for the estimate of the disk's space."""
+
+
+@dataclass
+class GenerationRun:
+    """One run of the command, over one or several jobs."""
+
+    workers: int
+    device: str
+    resume: bool
+    say: Callable[[str], None]
+    _behaviors: dict[tuple[str, int], Path] = field(default_factory=dict)
+    """Where a behavior was made first, by its kind and seed."""
+
+    def begin(self, folder: Path, **settings: Any) -> GenerationJob:
+        """Begin a job or take it up again; see :func:`r2s2r.generation.begin.begin`.
+
+        Raises:
+            DatasetError: the disk has too little space.
+        """
+        size = (settings["picture_size"],) * 2
+        estimate = StorageEstimate(settings["episodes"], EPISODE_S, {"head": size, "wrist": size})
+        check_free_space(estimate, folder.parent)
+        return begin(folder, resume=self.resume, **settings)
+
+    def make(self, folder: Path, job: GenerationJob) -> dict[str, Any]:
+        """Work on a job until its data set is there, and return its summary.
+
+        Raises:
+            SimulationError: a process failed.
+            DatasetError: something on disk is damaged, or the disk is full; what is finished is safe.
+        """
+        began = time.perf_counter()
+        path = folder / "dataset.hdf5"
+        if not path.exists():
+            for trouble in mend(folder, job):
+                self.say(f"{trouble}; it is made again")
+            self._prepare(folder, job)
+            self._work(folder, job)
+            self._finish(path, folder, job)
+        return self._report(path, folder, job, time.perf_counter() - began)
+
+    def _prepare(self, folder: Path, job: GenerationJob) -> None:
+        if Prepared.exists(folder):
+            return
+        lock = WriterLock(folder / "prepare.lock")
+        try:
+            self._borrow_behavior(folder, job)
+            self.say(f"{folder}: preparing the {job.behavior} behavior" if len(job.behavior) < 20 else "preparing")
+            run_processes(folder, self.device, [["prepare"]])
+        finally:
+            lock.release()
+        for name, count in Prepared.load(folder).demonstrations.items():
+            self.say(f"demonstrations, {name}: " + ", ".join(f"{n} of class {c}" for c, n in count.items()))
+
+    def _borrow_behavior(self, folder: Path, job: GenerationJob) -> None:
+        """Take the behavior of another data set of this run: the same kind and seed give the same one."""
+        made = self._behaviors.setdefault((job.behavior, job.seed), folder)
+        if made != folder and (made / "behavior").exists():
+            share_behavior(made, folder)
+
+    def _work(self, folder: Path, job: GenerationJob) -> None:
+        shards, films = ShardFolder(folder / "shards"), FilmFolder(folder / "films")
+        progress = Progress(job, shards, films, lambda line: self.say(f"{folder.name}: {line}"))
+        while not is_complete(folder, job):
+            run_processes(folder, self.device, roles_of(self.workers), progress)
+
+    def _finish(self, path: Path, folder: Path, job: GenerationJob) -> None:
+        """Put the data set together, unless another process on the same job is doing it."""
+        films = FilmFolder(folder / "films")
+        lock = WriterLock(folder / "finish.lock")
+        try:
+            if not path.exists():
+                self.say("putting the data set together")
+                selection = select(job, ShardFolder(folder / "shards"))
+                written = finish(path, selection, films)
+                self.say(f"{path}: {written.episodes} episodes, {written.size_bytes / 1e6:.0f} MB")
+            films.remove()
+        finally:
+            lock.release()
+
+    def _report(self, path: Path, folder: Path, job: GenerationJob, wall_s: float) -> dict[str, Any]:
+        summary = summarize_job(path, folder, job) | {"wall_s": wall_s}
+        summary["report"] = str(write_generation_report(folder / "report.html", path, folder, summary))
+        write_json(folder / "summary.json", summary)
+        self.say(f"report: {summary['report']} ({duration(wall_s)})")
+        return summary

@@ -1,0 +1,100 @@
+"""What a finished job came to: figures, and a report that shows them."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from r2s2r.behavior.behavior import Behavior
+from r2s2r.contracts.files import file_sha256
+from r2s2r.dataset.reader import DatasetReader
+from r2s2r.dataset.summary import summarize
+from r2s2r.evaluation.charts import outcome_bars, rate_by_group, svg
+from r2s2r.evaluation.clips import grid, write_clip
+from r2s2r.evaluation.intervals import interval_text
+from r2s2r.evaluation.report import Report
+from r2s2r.generation.finish import count_attempts
+from r2s2r.generation.job import GenerationJob
+from r2s2r.generation.selection import Selection, select
+from r2s2r.generation.shards import AttemptRecord, ShardFolder
+
+COLUMNS, ROWS = 6, 2
+"""Episodes in the film."""
+
+EVERY = 3
+"""Steps between two pictures of the film: 10 a second."""
+
+
+def summarize_job(path: Path, folder: Path, job: GenerationJob) -> dict[str, Any]:
+    """Return the figures of a job whose data set `path` is finished, as JSON-able values."""
+    selection = select(job, ShardFolder(folder / "shards"))
+    records = [record for part in selection.attempts.values() for record in part]
+    return {
+        **count_attempts(selection).to_dict(),
+        "episodes": job.episodes,
+        "by_condition": _by_condition(selection),
+        "by_class": _by_group(records, lambda record: record.object_class),
+        "by_shape": _by_group(records, lambda record: record.shape),
+        "dataset": str(path),
+        "dataset_sha256": file_sha256(path),
+    }
+
+
+def write_generation_report(path: Path, dataset: Path, folder: Path, summary: dict[str, Any]) -> Path:
+    """Write the report of a finished job to `path` and return it."""
+    report = Report("r2s2r generate", f"{summary['episodes']} episodes, replayed in parallel")
+    report.section("In short")
+    report.key_figures(
+        {
+            "episodes": summary["episodes"],
+            "attempts": summary["attempts"],
+            "yield": f"{100 * summary['yield']:.0f} %",
+        },
+        notes={"yield": f"95 %: {interval_text(summary['successes'], summary['attempts'])}"},
+    )
+    report.section("What the cameras see")
+    for camera in ("head", "wrist"):
+        clip = write_clip(folder / f"{camera}.mp4", _film(dataset, f"{camera}_rgb"), 30.0 / EVERY)
+        report.clip(clip, f"{camera} camera in the first episodes", wide=True)
+    report.section("Attempts")
+    report.chart(svg(outcome_bars(summary["failures"], summary["successes"])), "How attempts ended")
+    for name in ("condition", "class", "shape"):
+        report.chart(svg(rate_by_group(summary[f"by_{name}"])), f"Success by {name}, with 95 % intervals")
+    _likeness(report, dataset, Behavior.load(folder / "behavior"))
+    report.section("Data set")
+    told = summarize(dataset)
+    report.table([{"what": key, "value": value} for key, value in told.items() if isinstance(value, str | int | float)])
+    report.data("Summary", summary)
+    report.write(path)
+    return path
+
+
+def _film(dataset: Path, key: str) -> np.ndarray:
+    """Return a grid (T, H, W, 3) uint8 of the pictures `key` of the first episodes; a short one stays at its end."""
+    with DatasetReader(dataset) as reader:
+        clips = [reader[number].obs[key][::EVERY] for number in reader.numbers[: COLUMNS * ROWS]]
+    longest = max(map(len, clips))
+    held = [np.concatenate([clip, np.repeat(clip[-1:], longest - len(clip), axis=0)]) for clip in clips]
+    return grid(np.stack(held).repeat(2, axis=2).repeat(2, axis=3), min(COLUMNS, len(held)))
+
+
+def _by_condition(selection: Selection) -> dict[str, tuple[int, int]]:
+    groups: dict[str, list[AttemptRecord]] = {}
+    for key, records in selection.attempts.items():
+        groups.setdefault(key.condition, []).extend(records)
+    return {name: (sum(record.success for record in group), len(group)) for name, group in groups.items()}
+
+
+def _by_group(records: Iterable[AttemptRecord], name_of: Callable[[AttemptRecord], str]) -> dict[str, tuple[int, int]]:
+    """Return successes and attempts of each group."""
+    good, total = Counter(), Counter()
+    for record in records:
+        total[name_of(record)] += 1
+        good[name_of(record)] += record.success
+    return {name: (good[name], total[name]) for name in sorted(total)}
+
+
+def _likeness(report: Report, dataset: Path, behavior: Behavior) -> None:
+    pass
