@@ -104,6 +104,41 @@ def test_b86_joints_are_mapped_by_name(path):
     assert log.segments == (Segment("recording", 0.0, 0.042),)
 
 
+def test_b62_topics_are_paired_by_header_and_the_time_of_logging_is_kept(path, tmp_path):
+    """A picture of 0.00 s logged at 0.12 s, joints of 0.10 s logged at 0.05 s; targets without a header."""
+    picture = np.zeros((4, 8, 3), dtype=np.uint8)
+    with Bag(path) as bag:
+        bag.joints("/joints", ARM_JOINTS, range(7), 0.10, logged_s=0.05)
+        bag.numbers("/targets", range(7), 0.06)
+        bag.image("/camera", picture, "rgb8", 0.0, 0.12)
+        bag.joints("/joints", ARM_JOINTS, range(7, 14), 0.0, logged_s=0.13)
+    log = read_mcap(path, RosTopics(arm_joint_pos="/joints", arm_command="/targets", head="/camera"), INFO)
+    joints, targets, head = log.streams["arm_joint_pos"], log.streams["arm_command"], log.pictures["head"]
+    assert joints.time_s.tolist() == pytest.approx([0.0, 0.10]) and joints.values[0, 0] == 7.0
+    assert head.time_s.tolist() == pytest.approx([0.0]), "paired with the joints of the same instant"
+    assert targets.time_s.tolist() == pytest.approx([0.06])
+    for stream, logged in ((joints, [0.13, 0.05]), (targets, [0.06]), (head, [0.12])):
+        assert stream.logged_s.tolist() == pytest.approx(logged)
+    notes = log.provenance["notes"]
+    assert notes[0] == "largest reorder: arm_joint_pos (/joints) logged 130 ms late"
+    assert "head (/camera): logged up to 120 ms late; sorted by stamp" in notes
+    assert "arm_joint_pos (/joints): logged up to 50 ms before its stamp; clocks differ" in notes
+    assert "arm_joint_pos (/joints): 1 messages were logged out of order, by up to 100 ms; sorted by stamp" in notes
+    assert "arm_command (/targets): 1 of 1 messages without a stamp: time of logging" in notes
+    write_cell_log(tmp_path / "log.h5", log)
+    found = read_cell_log(tmp_path / "log.h5")
+    assert np.array_equal(found.streams["arm_joint_pos"].logged_s, joints.logged_s)
+    assert np.array_equal(found.pictures["head"].logged_s, head.logged_s)
+
+
+def test_b62_the_camera_alone_is_late(path):
+    with Bag(path) as bag:
+        bag.joints("/joints", ARM_JOINTS, range(7), 0.10, logged_s=0.05)
+        bag.image("/camera", np.zeros((4, 8, 3), dtype=np.uint8), "rgb8", 0.0, 0.12)
+    log = read_mcap(path, RosTopics(arm_joint_pos="/joints", head="/camera"), INFO)
+    assert log.provenance["notes"][0] == "largest reorder: head (/camera) logged 120 ms late"
+
+
 def test_one_message_with_the_whole_robot_serves_both(path):
     names = ROBOT_JOINTS[::-1]
     with Bag(path) as bag:

@@ -21,15 +21,20 @@ class Stream:
     """(T,) stamps on the source's clock [s]."""
     values: np.ndarray
     """(T, n)."""
+    logged_s: np.ndarray | None = None
+    """(T,) when each was logged, where a recorder tells, in seconds since the zero of `time_s`; None elsewhere."""
 
     def __post_init__(self):
         if self.time_s.ndim != 1 or self.values.ndim != 2 or len(self.time_s) != len(self.values):
             raise RecordingError(f"stream: {self.time_s.shape} stamps and {self.values.shape} values do not fit")
+        if self.logged_s is not None and self.logged_s.shape != self.time_s.shape:
+            raise RecordingError(f"stream: {self.time_s.shape} stamps and {self.logged_s.shape} times of logging")
 
     def between(self, start_s: float, end_s: float) -> "Stream":
         """Return what was stamped within `start_s..end_s`."""
         chosen = (self.time_s >= start_s) & (self.time_s <= end_s)
-        return Stream(self.time_s[chosen], self.values[chosen])
+        logged = None if self.logged_s is None else self.logged_s[chosen]
+        return Stream(self.time_s[chosen], self.values[chosen], logged)
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,8 @@ class PictureStream:
     """(T,) stamps [s]."""
     png: Sequence[bytes]
     """T encoded pictures."""
+    logged_s: np.ndarray | None = None
+    """(T,) as for :class:`Stream`."""
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,9 @@ FORMAT_VERSION = 1
 CLOCK = "host_monotonic"
 """Attribute `clock`: all stamps are seconds on the recording host's monotonic clock."""
 
+LOGGED = "logged_s"
+"""Array that a stream or camera has where the recorder tells when it logged each row."""
+
 MAX_NAME_BYTES = 64
 """Longest name of a segment in UTF-8 [bytes]."""
 
@@ -127,6 +130,7 @@ def _fill(file: Any, log: CellLog) -> None:
             _set_text(group, attribute, text)
         _declare(group, "time_s", stream.time_s, "<f8", arrays)
         _declare(group, "values", stream.values, "<f8", arrays)
+        _declare_logged(group, stream.logged_s, arrays)
     cameras = [camera for camera in CAMERAS if camera in log.pictures]
     pictures = {camera: _declare_pictures(file, camera, log.pictures[camera], arrays) for camera in cameras}
     for dataset, content in arrays:
@@ -147,12 +151,18 @@ def _declare_pictures(file: Any, camera: str, stream: PictureStream, arrays: lis
     end = np.cumsum([len(png) for png in stream.png], dtype=np.int64)
     _declare(group, "time_s", stream.time_s, "<f8", arrays)
     _declare(group, "png_end", end, "<i8", arrays)
+    _declare_logged(group, stream.logged_s, arrays)
     return group.create_dataset("png", shape=(int(end[-1]) if len(end) else 0,), dtype="u1", track_times=False)
 
 
 def _declare(group: Any, name: str, content: Any, dtype: Any, arrays: list[tuple[Any, np.ndarray]]) -> None:
     array = np.array(content, dtype=dtype)
     arrays.append((group.create_dataset(name, shape=array.shape, dtype=array.dtype, track_times=False), array))
+
+
+def _declare_logged(group: Any, logged_s: np.ndarray | None, arrays: list[tuple[Any, np.ndarray]]) -> None:
+    if logged_s is not None:
+        _declare(group, LOGGED, logged_s, "<f8", arrays)
 
 
 def _set_text(owner: Any, name: str, text: str) -> None:
@@ -217,18 +227,20 @@ def _read_stream(group: Any, name: str, present: int, notes: list[str]) -> Strea
     if unit not in factors:
         raise RecordingError(f"stream {name}: unit is {unit!r}, allowed are {', '.join(factors)}")
     names = tuple(json.loads(_text(group, "names") or "[]"))
-    time_s, values = _rows(f"stream {name}", (group["time_s"], group["values"]), present, notes)
+    time_s, values, *logged = _rows(
+        f"stream {name}", (group["time_s"], group["values"], *_logged(group)), present, notes
+    )
     if values.ndim != 2 or values.shape[1] != len(names):
         raise RecordingError(f"stream {name}: values have shape {values.shape}, {len(names)} columns are named")
     ordered = values if names == kind.names else JointSet(kind.names).reorder(values, names)
-    return Stream(time_s, ordered * factors[unit])
+    return Stream(time_s, ordered * factors[unit], *logged)
 
 
 def _read_pictures(group: Any, camera: str, path: Path, present: int, notes: list[str]) -> PictureStream:
     if _text(group, "encoding") != "png":
         raise RecordingError(f"pictures of {camera}: encoding is {_text(group, 'encoding')!r}, allowed is 'png'")
     what = f"pictures of {camera}"
-    time_s, end = _rows(what, (group["time_s"], group["png_end"]), present, notes)
+    time_s, end, *logged = _rows(what, (group["time_s"], group["png_end"], *_logged(group)), present, notes)
     start = np.concatenate([[0], end])[:-1].astype(np.int64)
     dataset = group["png"]
     whole = _whole_rows(dataset, present)
@@ -239,9 +251,14 @@ def _read_pictures(group: Any, camera: str, path: Path, present: int, notes: lis
         notes.append(f"{what}: {kept} of {len(end)} are whole")
     spans = np.stack([start, end - start], axis=1)[:kept]
     place = dataset.id.get_offset()
+    logged = [rows[:kept] for rows in logged]
     if place is not None:
-        return PictureStream(time_s[:kept], StoredPictures(path, spans + (place, 0)))
-    return PictureStream(time_s[:kept], tuple(dataset[a : a + size].tobytes() for a, size in spans.tolist()))
+        return PictureStream(time_s[:kept], StoredPictures(path, spans + (place, 0)), *logged)
+    return PictureStream(time_s[:kept], tuple(dataset[a : a + size].tobytes() for a, size in spans.tolist()), *logged)
+
+
+def _logged(group: Any) -> tuple[Any, ...]:
+    return (group[LOGGED],) if LOGGED in group else ()
 
 
 def _read_segments(file: Any, present: int, notes: list[str]) -> tuple[Segment, ...]:

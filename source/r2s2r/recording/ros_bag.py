@@ -98,9 +98,10 @@ class RosTopics:
 def read_mcap(path: "str | os.PathLike[str]", topics: RosTopics, info: CellInfo) -> CellLog:
     """Return the recording in a bag as a cell log.
 
-    Stamps are those of the headers; messages without one, or with a stamp of zero, have the time of logging. Seconds
-    are counted from the first message's whole second. `provenance` has the bag's hash, `clock_origin_ns` and `notes`:
-    which topics took the time of logging, were out of order, were logged late or compressed with loss.
+    Stamps are those of the headers, each topic sorted by them; messages without one, or with a stamp of zero, have the
+    time of logging, which every stream keeps as `logged_s`. Seconds are counted from the first message's whole second.
+    `provenance` has the bag's hash, `clock_origin_ns` and `notes`: the largest reorder, and which topics took the time
+    of logging, were out of order, were logged late or compressed with loss.
 
     Args:
         path: The .mcap file.
@@ -138,28 +139,37 @@ class _Track:
     """Messages of one role in the order of logging."""
 
     stamps_ns: list[int] = field(default_factory=list)
+    logged_ns: list[int] = field(default_factory=list)
     content: list[Any] = field(default_factory=list)
     unstamped: int = 0
     latest_ns: int = 0
+    earliest_ns: int = 0
     due_s: float = 0.0
     lossy: bool = False
 
     def add(self, stamp_ns: int, log_ns: int, content: Any) -> None:
         if stamp_ns:
             self.latest_ns = max(self.latest_ns, log_ns - stamp_ns)
+            self.earliest_ns = min(self.earliest_ns, log_ns - stamp_ns)
         self.unstamped += not stamp_ns
         self.stamps_ns.append(stamp_ns or log_ns)
+        self.logged_ns.append(log_ns)
         self.content.append(content)
 
     def notes(self, what: str) -> list[str]:
-        backwards = int(np.sum(np.diff(np.array(self.stamps_ns, dtype=np.int64)) < 0))
+        steps_back = -np.minimum(np.diff(np.array(self.stamps_ns, dtype=np.int64)), 0)
         told = []
         if self.unstamped:
             told.append(f"{what}: {self.unstamped} of {len(self.content)} messages without a stamp: time of logging")
         if self.latest_ns > 1e9 * LATE_S:
             told.append(f"{what}: logged up to {1e-6 * self.latest_ns:.0f} ms late; sorted by stamp")
-        if backwards:
-            told.append(f"{what}: {backwards} messages were logged out of order; sorted by stamp")
+        if self.earliest_ns < -1e9 * LATE_S:
+            told.append(f"{what}: logged up to {-1e-6 * self.earliest_ns:.0f} ms before its stamp; clocks differ")
+        if steps_back.any():
+            told.append(
+                f"{what}: {np.count_nonzero(steps_back)} messages were logged out of order, by up to "
+                f"{1e-6 * steps_back.max():.0f} ms; sorted by stamp"
+            )
         if self.due_s > 0.0:
             told.append(f"{what}: targets are due up to {1e3 * self.due_s:.0f} ms after they were sent")
         if self.lossy:
@@ -229,17 +239,18 @@ def _header_ns(message: Any) -> int:
 
 def _log(path: Path, topics: RosTopics, info: CellInfo, found: dict[str, _Track]) -> CellLog:
     origin_ns = min(min(track.stamps_ns) for track in found.values()) // 1_000_000_000 * 1_000_000_000
-    streams, pictures, notes = {}, {}, []
+    streams, pictures, notes = {}, {}, _largest_reorder(topics, found)
     segments: tuple[Segment, ...] = ()
     for role, track in found.items():
         notes += track.notes(f"{role} ({topics.by_role[role]})")
         order = np.argsort(np.array(track.stamps_ns, dtype=np.int64), kind="stable")
         time_s = np.array([track.stamps_ns[i] - origin_ns for i in order]) * 1e-9
+        logged_s = np.array([track.logged_ns[i] - origin_ns for i in order]) * 1e-9
         content = [track.content[i] for i in order]
         if role in STREAMS:
-            streams[role] = Stream(time_s, np.array(content))
+            streams[role] = Stream(time_s, np.array(content), logged_s)
         elif role in CAMERAS:
-            pictures[role] = PictureStream(time_s, tuple(content))
+            pictures[role] = PictureStream(time_s, tuple(content), logged_s)
         else:
             segments = _segments(time_s, content, notes)
     if topics.segments is None:
@@ -248,6 +259,15 @@ def _log(path: Path, topics: RosTopics, info: CellInfo, found: dict[str, _Track]
     origin = {**provenance(topics, [path]), "clock_origin_ns": origin_ns, "notes": notes}
     streams = {name: streams[name] for name in STREAMS if name in streams}
     return CellLog(info, streams, pictures, segments, origin)
+
+
+def _largest_reorder(topics: RosTopics, found: dict[str, _Track]) -> list[str]:
+    """Return the line that tells which topic was logged latest after its stamps; none where all were logged at once."""
+    role = max(found, key=lambda role: found[role].latest_ns)
+    late_ns = found[role].latest_ns
+    if late_ns <= 1e9 * LATE_S:
+        return []
+    return [f"largest reorder: {role} ({topics.by_role[role]}) logged {1e-6 * late_ns:.0f} ms late"]
 
 
 def _segments(time_s: np.ndarray, texts: list[str], notes: list[str]) -> tuple[Segment, ...]:
