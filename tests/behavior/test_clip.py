@@ -61,7 +61,7 @@ def test_motion_says_what_it_leaves_out(data_dir):
 
 
 def test_command_writes_trajectory_and_clip(data_dir, tmp_path, capsys):
-    summary = Retarget(data_dir / "hand_motion/leap_pinch.npz", tmp_path / "out", clip_seconds=0.2).run()
+    summary = Retarget((data_dir / "hand_motion/leap_pinch.npz",), tmp_path / "out", clip_seconds=0.2).run()
     json.dumps(summary)
     assert summary["status"] == {"solved": 81, "partly_measured": 0, "held": 0, "out_of_reach": 0}
     assert summary["fingertip_residual_m"]["median"] < 0.005
@@ -76,9 +76,9 @@ def test_command_writes_trajectory_and_clip(data_dir, tmp_path, capsys):
 
 def test_command_refuses_bad_input(data_dir, tmp_path):
     with pytest.raises(RecordingError, match="there is no such file"):
-        Retarget(tmp_path / "nowhere.npz", tmp_path / "out").run()
+        Retarget((tmp_path / "nowhere.npz",), tmp_path / "out").run()
     with pytest.raises(ConfigError, match="--clip-seconds: received -1"):
-        Retarget(tmp_path / "nowhere.npz", tmp_path / "out", clip_seconds=-1.0).run()
+        Retarget((tmp_path / "nowhere.npz",), tmp_path / "out", clip_seconds=-1.0).run()
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="cannot be written"):
-        Retarget(data_dir / "hand_motion/leap_pinch.npz", tmp_path / "file/out").run()
+        Retarget((data_dir / "hand_motion/leap_pinch.npz",), tmp_path / "file/out").run()

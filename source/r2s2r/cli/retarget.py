@@ -1,4 +1,4 @@
-"""`r2s2r retarget`: a human recording becomes a robot joint trajectory and a clip that shows both."""
+"""`r2s2r retarget`: human recordings become robot joint trajectories, clips that show both, and one report."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,75 +6,101 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
+from r2s2r.cli.retarget_places import Place, find_places
 from r2s2r.cli.verb import Verb
-from r2s2r.contracts.action import POLICY_RATE_HZ
-from r2s2r.contracts.errors import ConfigError
-from r2s2r.contracts.files import file_sha256, writable_folder
+from r2s2r.contracts.errors import ConfigError, R2S2RError
+from r2s2r.contracts.files import writable_folder
 from r2s2r.contracts.provenance import provenance
+from r2s2r.evaluation.retargeting_report import Refusal, write_retargeting_report
 
 
 @dataclass(frozen=True)
 class Retarget(Verb):
-    """Turn a human hand recording into robot motion: trajectory.npz and clip.mp4."""
+    """Turn human hand recordings into robot motion: trajectory.npz and clip.mp4 of each, and report.html of all."""
 
-    recording: Annotated[Path, tyro.conf.Positional]
-    """File of the recording (Leap Motion, Qualisys, keypoint stream or WebXR)."""
+    recordings: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """Files of recordings, or folders of them; docs/human-recordings.md has the layouts. Of several, each has its own
+    folder for its results, and one that cannot be used is named and skipped."""
 
     out: Path
     """Folder for the results."""
 
-    source: Literal["leap", "qualisys", "keypoints", "webxr"] | None = None
-    """Type of the recording; told from its content unless given."""
+    source: str | None = None
+    """Type of the recordings; told from the content of each unless given."""
+
+    handedness: Literal["right", "left"] | None = None
+    """Hand to read where a file has both, and which hand it is where the file does not say."""
+
+    mirror: bool = False
+    """Make right hands of left ones; without it they are refused, the robot hand being a right one."""
 
     clip_seconds: float = 12.0
     """Longest clip; 0 for none. The trajectory always has all frames."""
 
     def run(self) -> dict[str, Any]:
-        """Retarget, write the results and return the residuals."""
+        """Retarget, write the results and return residuals and statements."""
         if not self.clip_seconds >= 0.0:
             raise ConfigError(f"--clip-seconds: received {self.clip_seconds}, allowed are 0 and more")
+        if not self.recordings:
+            raise ConfigError("recordings: none given; name files or folders")
         out = writable_folder(self.out)
+        places, refusals = find_places(self.recordings, out, self.source)
+        for refusal in refusals:
+            _print_refusal(refusal)
+        results = []
+        for place in places:
+            done, refused = self._retarget(place, alone=len(places) + len(refusals) == 1)
+            results, refusals = results + done, refusals + refused
+        entries = [result.entry for result in results]
+        inputs = [file for place in places for file in place.files]
+        report = write_retargeting_report(out / "report.html", entries, refusals, provenance(self, inputs))
+        print(f"report: {report}")
+        if len(results) == 1 and not refusals:
+            return results[0].summary | {"report": str(report)}
+        return {
+            "recordings": {result.entry.name: result.summary for result in results},
+            "refused": {refusal.name: refusal.reason for refusal in refusals},
+            "report": str(report),
+            "exit_code": 0 if results else 2,
+        }
+
+    def _retarget(self, place: Place, alone: bool) -> tuple[list[Any], list[Refusal]]:
+        """Return what became of one recording; what cannot be used is raised only if it is alone."""
         # Loaded here, so that `--help` needs neither Newton nor Warp.
         import warp as wp
 
-        from r2s2r.behavior.motion import retarget
-        from r2s2r.recording.load import load_hand_recording
-        from r2s2r.recording.resampling import resample
+        from r2s2r.cli.retarget_recording import Options, retarget_place
 
         wp.config.log_level = wp.LOG_WARNING
-        loaded = load_hand_recording(self.recording, self.source)
-        # Single poses are no motion: there is nothing between them to interpolate.
-        recording = loaded if loaded.rate_hz < POLICY_RATE_HZ / 2 else resample(loaded, POLICY_RATE_HZ).recording
-        motion = retarget(recording)
-        motion.save(out / "trajectory.npz", provenance({"source": self.source}, inputs=[self.recording]))
-        summary = {"recording": self.recording.name, "recording_sha256": file_sha256(self.recording)}
-        summary |= motion.summary() | {"trajectory": str(out / "trajectory.npz")}
-        if self.clip_seconds:
-            summary["clip"] = str(self._write_clip(motion, out / "clip.mp4"))
-        _print(summary)
-        return summary
-
-    def _write_clip(self, motion: Any, path: Path) -> Path:
-        from r2s2r.behavior.clip import retargeting_clip
-        from r2s2r.evaluation.clips import write_clip
-
-        rate_hz = motion.recording.rate_hz
-        frames = retargeting_clip(motion, max_frames=max(2, round(self.clip_seconds * rate_hz)))
-        write_clip(path, frames, rate_hz)
-        return path
+        try:
+            options = Options(self.source, self.handedness, self.mirror, self.clip_seconds)
+            results, refusals = retarget_place(place, options)
+        except R2S2RError as error:
+            if alone:
+                raise
+            results, refusals = [], [Refusal(place.name, " ".join(str(error).split()))]
+        for result in results:
+            _print(result.entry.name, result.entry.statement, result.summary)
+        for refusal in refusals:
+            _print_refusal(refusal)
+        return results, refusals
 
 
-def _print(summary: dict[str, Any]) -> None:
-    print(f"{summary['recording']}: {summary['frames']} frames at {summary['rate_hz']:.0f} Hz")
+def _print(name: str, statement: tuple[str, ...], summary: dict[str, Any]) -> None:
+    print(f"{name}: {summary['frames']} frames at {summary['rate_hz']:.0f} Hz")
+    for line in statement:
+        print(f"  {line}")
     if "fingertip_residual_m" in summary:
         residual = summary["fingertip_residual_m"]
         print(f"  fingertips: {residual['median'] * 1e3:.1f} mm median, {residual['q95'] * 1e3:.1f} mm at 95 %")
-        print("  frames: " + ", ".join(f"{count} {name}" for name, count in summary["status"].items()))
+        print("  frames: " + ", ".join(f"{count} {state}" for state, count in summary["status"].items()))
     if "wrist_error_m" in summary:
         error = summary["wrist_error_m"]
         print(f"  wrist: {error['median'] * 1e3:.1f} mm median, {error['max'] * 1e3:.1f} mm at most")
-    for reason in summary["left_out"]:
-        print(f"  left out: {reason}")
-    for name in ("trajectory", "clip"):
-        if name in summary:
-            print(f"  {name}: {summary[name]}")
+    for result in ("trajectory", "clip"):
+        if result in summary:
+            print(f"  {result}: {summary[result]}")
+
+
+def _print_refusal(refusal: Refusal) -> None:
+    print(f"{refusal.name}: refused: {refusal.reason}")

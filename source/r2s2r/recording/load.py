@@ -28,8 +28,8 @@ class Loader:
     """How recordings of one type are recognised and read."""
 
     load: Callable[..., Any]
-    """Reads the recording at a path; the second argument is the hand asked for, None for what the file says. Where there
-    are several in one place, the third names one of them."""
+    """Reads the recording at a path; the second argument is the hand asked for, None for what the file says. Where
+    there are several in one place, the third names one of them."""
 
     telltale: tuple[str, ...] = ()
     """A file of named fields that holds one of these is of this type."""
