@@ -10,6 +10,8 @@ import pytest
 from r2s2r.contracts.errors import DatasetError
 from r2s2r.dataset.summary import describe, summarize
 from r2s2r.dataset.validate import validate
+from r2s2r.dataset.writer import DatasetWriter
+from r2s2r.recording.frame_rate import rows_at_rate
 
 
 def damaged(path, change):
@@ -146,6 +148,28 @@ def test_each_problem_is_found_where_it_is(make_dataset, case):
     problems = validate(damaged(make_dataset(count=4).path, change))
     assert any(problem.where == where and what in problem.what for problem in problems), problems
     assert all(problem.allowed for problem in problems)
+
+
+def test_b59_frames_at_the_rate_of_the_loop_are_refused(tmp_path, header, make_episode):
+    """3.0 s of a loop at 90 Hz in a set of 30 fps: 90 rows are fine, all 270 are told by the writer and by validate."""
+    control_s = np.arange(270) / 90.0
+    rows = rows_at_rate(control_s, 30.0)
+    fine = make_episode(steps=90)
+    fine.commands.update(time_s=control_s[rows], frame_step=np.arange(90))
+    with DatasetWriter(tmp_path / "set.hdf5", header) as writer:
+        writer.add(fine)
+        hasty = make_episode(steps=270)
+        hasty.commands.update(time_s=control_s, frame_step=np.arange(270))
+        with pytest.raises(DatasetError, match="270 frames within 3.000 s are 90 Hz, declared are 30 Hz"):
+            writer.add(hasty)
+        writer.add(fine)
+    path = tmp_path / "set.hdf5"
+    assert not [problem for problem in validate(path) if "time_s" in problem.where or "frame_step" in problem.where]
+    damaged(path, lambda f: replaced(f, "data/demo_0/commands/time_s", np.arange(90) / 90.0))
+    damaged(path, lambda f: replaced(f, "data/demo_1/commands/frame_step", np.arange(90) // 3))
+    told = {problem.where: problem.what for problem in validate(path)}
+    assert told["data/demo_0/commands/time_s"] == "90 frames within 1.000 s are 90 Hz, declared are 30 Hz"
+    assert "pictures lag states" in told["data/demo_1/commands/frame_step"], "a picture that comes three times"
 
 
 def test_the_same_problem_of_many_episodes_is_told_once(make_dataset):

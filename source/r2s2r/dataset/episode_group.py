@@ -33,8 +33,8 @@ class EpisodeEntry:
     attributes: Mapping[str, str | int | float | bool]
 
 
-def stored_episode(episode: Episode, where: str) -> Episode:
-    """Return `episode` with every array in the type it is stored in.
+def stored_episode(episode: Episode, where: str, rate_hz: float | None = None) -> Episode:
+    """Return `episode` with every array in the type it is stored in; stamps are held against `rate_hz`, if given.
 
     Raises:
         DatasetError: it breaks a rule of :mod:`r2s2r.dataset.rules` or has an attribute that cannot be stored.
@@ -47,7 +47,7 @@ def stored_episode(episode: Episode, where: str) -> Episode:
         success=bool(episode.success),
         attributes={key: _stored_attribute(key, value, where) for key, value in episode.attributes.items()},
     )
-    problem = next(episode_problems(dict(_arrays(stored)), len(episode.state_names), where), None)
+    problem = next(episode_problems(dict(_arrays(stored)), len(episode.state_names), where, rate_hz), None)
     if problem is not None:
         raise DatasetError(str(problem))
     return stored

@@ -10,6 +10,7 @@ from r2s2r.contracts.joints import ROBOT_JOINTS
 from r2s2r.dataset.images import frame_step_problem, stored_image_problem
 from r2s2r.dataset.problem import Problem
 from r2s2r.dataset.schema import ARRAYS, FRAME_STEP, JOINT_KEYS
+from r2s2r.recording.frame_rate import rate_error
 
 ROTATION_TOLERANCE = 1e-3
 """Allowed departure of the rotation columns' products from orthonormal. Float32 rounding gives 1e-7; the mean of two
@@ -25,13 +26,16 @@ Arrays = Mapping[str, Any]
 where a rule looks at the numbers (never pictures)."""
 
 
-def episode_problems(arrays: Arrays, state_count: int | None, where: str) -> Iterator[Problem]:
+def episode_problems(
+    arrays: Arrays, state_count: int | None, where: str, rate_hz: float | None = None
+) -> Iterator[Problem]:
     """Yield what is wrong with the arrays of one episode.
 
     Args:
         arrays: see :data:`Arrays`.
         state_count: Columns that `states` should have, None where that is not known.
         where: Path of the episode in its file.
+        rate_hz: Rows a second that the data set declares, None where that is not known.
     """
     for key in REQUIRED:
         if key not in arrays:
@@ -43,6 +47,8 @@ def episode_problems(arrays: Arrays, state_count: int | None, where: str) -> Ite
             yield from (problem,) if problem else ()
         else:
             yield from _number_problems(key, array[()], f"{where}/{key}")
+            if key.endswith("/time_s") and array.ndim == 1:
+                yield from _time_problems(array[()], f"{where}/{key}", rate_hz)
     if state_count is not None and "states" in arrays and arrays["states"].shape[1:] != (state_count,):
         shape = arrays["states"].shape
         yield Problem(f"{where}/states", f"shape {shape}", f"(T, {state_count}), a column a name in state_names")
@@ -83,9 +89,18 @@ def _number_problems(key: str, values: np.ndarray, where: str) -> Iterator[Probl
     elif key == f"commands/{FRAME_STEP}":
         problem = frame_step_problem(values, np.arange(len(values)), where)
         yield from (problem,) if problem else ()
-    elif key.endswith("/time_s") and (np.diff(values, axis=0) <= 0).any():
-        row = int(np.flatnonzero(np.diff(values, axis=0) <= 0)[0]) + 1
-        yield Problem(where, f"time does not increase at row {row}", "strictly increasing seconds")
+
+
+def _time_problems(time_s: np.ndarray, where: str, rate_hz: float | None) -> Iterator[Problem]:
+    back = np.flatnonzero(~(np.diff(time_s) > 0))
+    if back.size:
+        yield Problem(where, f"time does not increase at row {int(back[0]) + 1}", "strictly increasing seconds")
+        return
+    wrong = None if rate_hz is None else rate_error(time_s, rate_hz)
+    if wrong:
+        yield Problem(
+            where, wrong, "as many rows as the declared rate gives; recording.frame_rate.rows_at_rate picks them"
+        )
 
 
 def _action_problems(actions: np.ndarray, where: str) -> Iterator[Problem]:

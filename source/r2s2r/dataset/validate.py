@@ -78,9 +78,9 @@ def _file_problems(file: handles.File) -> Iterator[Problem]:
         yield Problem("data", "no episodes", "at least one")
     yield from _tag_problems(data)
     yield from _mask_problems(file, names)
-    state_count = _state_count(data)
+    state_count, rate_hz = _state_count(data), data.attrs.get("rate_hz")
     for name in names:
-        yield from _demo_problems(data[name], state_count)
+        yield from _demo_problems(data[name], state_count, rate_hz)
     lengths = [len(data[name]["actions"]) for name in names if "actions" in data[name]]
     if data.attrs.get("total") != sum(lengths):
         yield Problem("data", f"attribute total is {data.attrs.get('total')}", f"{sum(lengths)}, the sum of all steps")
@@ -134,10 +134,10 @@ def _state_count(data: handles.Group) -> int | None:
         return None
 
 
-def _demo_problems(demo: handles.Group, state_count: int | None) -> Iterator[Problem]:
+def _demo_problems(demo: handles.Group, state_count: int | None, rate_hz: float | None) -> Iterator[Problem]:
     where = demo.name.lstrip("/")
     arrays = _arrays(demo)
-    yield from episode_problems(arrays, state_count, where)
+    yield from episode_problems(arrays, state_count, where, rate_hz)
     if "actions" in arrays and demo.attrs.get("num_samples") != len(arrays["actions"]):
         what = f"num_samples is {demo.attrs.get('num_samples')}, actions has {len(arrays['actions'])} rows"
         yield Problem(where, what, "equal numbers")

@@ -100,7 +100,7 @@ class DatasetWriter:
         """
         self._check_open()
         name = f"demo_{max((demo_number(n) or 0 for n in self._entries), default=-1) + 1}"
-        stored = stored_episode(episode, name)
+        stored = stored_episode(episode, name, self._header.rate_hz)
         self._check_kind(name, stored)
         image = part_image(name, stored, self._header, compress=False)
         try:
