@@ -78,7 +78,7 @@ class Retarget(Verb):
         except R2S2RError as error:
             if alone:
                 raise
-            results, refusals = [], [Refusal(place.name, " ".join(str(error).split()))]
+            results, refusals = [], [Refusal.of(place.name, place.path, error)]
         for result in results:
             _print(result.entry.name, result.entry.statement, result.summary)
         for refusal in refusals:

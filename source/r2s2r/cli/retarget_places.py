@@ -47,7 +47,7 @@ def find_places(paths: Sequence[Path], out: Path, source: str | None) -> tuple[l
         except RecordingError as error:
             if len(expanded) == 1:
                 raise
-            refusals.append(Refusal(path.name, " ".join(str(error).split())))
+            refusals.append(Refusal.of(path.name, path, error))
     if len(found) == 1 and not refusals:
         path, member = found[0]
         return [Place(path.stem, path, member, out)], []

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from r2s2r.behavior.clip import retargeting_clip
 from r2s2r.behavior.motion import RobotMotion, retarget
+from r2s2r.behavior.teleop_clip import teleop_clip
 from r2s2r.cli.retarget_places import Place
 from r2s2r.contracts.action import POLICY_RATE_HZ
 from r2s2r.contracts.errors import R2S2RError, RecordingError
@@ -16,12 +19,18 @@ from r2s2r.evaluation.charts import svg
 from r2s2r.evaluation.clips import write_clip
 from r2s2r.evaluation.retargeting_charts import residuals_over_time
 from r2s2r.evaluation.retargeting_report import Refusal, RetargetingEntry
+from r2s2r.recording.g1_inspire import right_hand
 from r2s2r.recording.hand_recording import HandRecording
 from r2s2r.recording.load import load_recording
 from r2s2r.recording.mirroring import mirrored
 from r2s2r.recording.resampling import resample
 from r2s2r.recording.statement import describe
+from r2s2r.recording.teleop_recording import TeleopRecording
 from r2s2r.recording.tracking import split_tracked
+from r2s2r.recording.video import read_pictures
+
+Film = Callable[[RobotMotion, int], np.ndarray]
+"""Makes the clip of a motion, of no more than so many frames."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +71,15 @@ def retarget_place(place: Place, options: Options) -> tuple[list[Result], list[R
 
 
 def retarget_hand_recording(
-    recording: HandRecording, place: Place, options: Options
+    recording: HandRecording, place: Place, options: Options, film: Film = retargeting_clip
 ) -> tuple[list[Result], list[Refusal]]:
     """Return a result for each part of `recording` in which the hand was tracked, and what could not be used.
+
+    Args:
+        recording: of a hand, with what was not tracked marked.
+        place: where its results go.
+        options: what was asked for.
+        film: makes the clip of each part.
 
     Raises:
         RecordingError: a left hand that is not to be mirrored, or no part is long enough.
@@ -85,14 +100,35 @@ def retarget_hand_recording(
         said = statement.lines() if whole else (*statement.lines(), f"this part: {describe(part).duration_s:.2f} s")
         try:
             motion = retarget(_at_policy_rate(part))
-            results.append(_written(motion, name, out, place, options, said, {"statement": statement.summary()}))
+            results.append(_written(motion, name, out, place, options, said, {"statement": statement.summary()}, film))
         except R2S2RError as error:
-            refusals.append(Refusal(name, " ".join(str(error).split())))
+            refusals.append(Refusal.of(name, place.path, error))
     return results, refusals
 
 
+def retarget_teleop_recording(
+    recording: TeleopRecording, place: Place, options: Options
+) -> tuple[list[Result], list[Refusal]]:
+    """Return the results for the right arm and hand of a teleoperated robot, its video beside them if there is one.
+
+    Raises:
+        RecordingError: it is no robot whose hand is known, or the video is damaged.
+    """
+    hand, video = right_hand(recording), recording.video
+    if video is None or not options.clip_seconds:
+        return retarget_hand_recording(hand, place, options)
+    pictures = read_pictures(video, len(recording))
+
+    def film(motion: RobotMotion, max_frames: int) -> np.ndarray:
+        rows = np.rint(motion.recording.time_s * recording.rate_hz).astype(int)
+        return teleop_clip(motion, pictures[np.clip(rows, 0, len(pictures) - 1)], max_frames)
+
+    return retarget_hand_recording(hand, place, options, film)
+
+
 RETARGETERS: dict[type, Callable[[Any, Place, Options], tuple[list[Result], list[Refusal]]]] = {
-    HandRecording: retarget_hand_recording
+    HandRecording: retarget_hand_recording,
+    TeleopRecording: retarget_teleop_recording,
 }
 """What is done with each kind of recording that a loader returns."""
 
@@ -112,6 +148,7 @@ def _written(
     options: Options,
     said: tuple[str, ...],
     extra: dict[str, Any],
+    film: Film,
 ) -> Result:
     """Write trajectory and clip, and return what is said about them."""
     config = {"source": options.source, "handedness": options.handedness, "mirror": options.mirror}
@@ -122,7 +159,7 @@ def _written(
     clip = None
     if options.clip_seconds:
         rate_hz = motion.recording.rate_hz
-        frames = retargeting_clip(motion, max_frames=max(2, round(options.clip_seconds * rate_hz)))
+        frames = film(motion, max(2, round(options.clip_seconds * rate_hz)))
         clip = write_clip(out / "clip.mp4", frames, rate_hz)
         summary["clip"] = str(clip)
     left_out = tuple(f"left out: {reason}" for reason in motion.left_out)

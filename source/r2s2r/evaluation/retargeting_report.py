@@ -21,7 +21,7 @@ class RetargetingEntry:
     """Heading: file, and part of it where it was split."""
 
     statement: tuple[str, ...]
-    """How the file was read, a line each: source, unit, axes, handedness, rate, gaps, what was left out."""
+    """How the file was read, a line each as `what: how`: source, unit, axes, hand, rate, gaps, what was left out."""
 
     clip: Path | None = None
     """MP4 of human beside robot, made of frames (T, H, W, 3) by `clips.write_clip`; None if none was asked for."""
@@ -47,6 +47,11 @@ class Refusal:
     reason: str
     """One line."""
 
+    @staticmethod
+    def of(name: str, path: Path, error: Exception) -> "Refusal":
+        """Return the refusal that an error is, with the file's name in place of where it lies."""
+        return Refusal(name, " ".join(str(error).split()).replace(str(path), path.name))
+
 
 def write_retargeting_report(
     path: Path,
@@ -69,7 +74,8 @@ def write_retargeting_report(
             report.clip(entry.clip, "Left the human hand as recorded, right the robot, from the same place")
         for caption, chart in entry.charts.items():
             report.chart(chart, caption)
-        report.text("\n\n".join(entry.statement))
+        said = [line.partition(": ") for line in entry.statement]
+        report.table([{"what": what, "how": how} for what, _, how in said])
     report.section("Where it comes from")
     report.data("provenance", dict(provenance or {}))
     return report.write(path)

@@ -53,7 +53,7 @@ def load_isaac_teleop(path: Path, handedness: str | None = None) -> HandRecordin
     if not new.all():
         notes += (f"{int((~new).sum())} samples recorded more than once, kept once",)
     return headset_recording(
-        f"Isaac Teleop {path}",
+        f"Isaac Teleop {path.name}",
         "Isaac Teleop recording (mcap)",
         hand,
         f"{who} ({topic})",

@@ -34,7 +34,7 @@ def load_keypoints(
     if keypoints.ndim != 3 or keypoints.shape[1:] != (21, 3):
         raise RecordingError(f"{path}: joints_m has shape {keypoints.shape}, expected (T, 21, 3)")
     return HandRecording(
-        source=f"keypoint stream {path}",
+        source=f"keypoint stream {path.name}",
         handedness=hand,
         time_s=np.arange(len(keypoints)) / rate_hz,
         keypoints_m=keypoints,

@@ -50,7 +50,7 @@ def load_leap(path: Path, handedness: str | None = None) -> HandRecording:
     normal, direction = arrays["palm_normal"] @ Z_UP_FROM_Y_UP.T, arrays["palm_direction"] @ Z_UP_FROM_Y_UP.T
     axes = np.stack([normal, np.cross(direction, normal), direction], axis=-1)
     return HandRecording(
-        source=f"Leap Motion {path}",
+        source=f"Leap Motion {path.name}",
         handedness=hand,
         time_s=(arrays["time_us"] - arrays["time_us"][:1]) / 1e6,
         keypoints_m=keypoints,

@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from r2s2r.contracts.errors import RecordingError, choose
+from r2s2r.recording.adroit_glove import adroit_demonstrations, load_adroit
 from r2s2r.recording.field_file import field_names
 from r2s2r.recording.hand_recording import HandRecording
 from r2s2r.recording.isaac_teleop import load_isaac_teleop
 from r2s2r.recording.keypoint_stream import load_keypoints
 from r2s2r.recording.leap import load_leap
+from r2s2r.recording.lerobot_layout import is_lerobot_set
+from r2s2r.recording.lerobot_teleop import episode_names, load_episode
 from r2s2r.recording.mano import load_mano
 from r2s2r.recording.mediapipe import IMAGE, WORLD, load_mediapipe
 from r2s2r.recording.openxr import load_openxr
@@ -51,6 +54,8 @@ LOADERS: dict[str, Loader] = {
     "isaac_teleop": Loader(load_isaac_teleop, recognises=lambda path: path.suffix == ".mcap"),
     "mano": Loader(load_mano, ("mano_joints_m", "hand_pose")),
     "mediapipe": Loader(load_mediapipe, (WORLD, IMAGE)),
+    "adroit": Loader(load_adroit, ("demo_00/observations", "demo_0/observations"), members=adroit_demonstrations),
+    "lerobot": Loader(load_episode, recognises=is_lerobot_set, members=episode_names),
 }
 """Loader of each source type. Others of the project add theirs; what a loader returns is up to it."""
 

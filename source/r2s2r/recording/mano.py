@@ -53,7 +53,7 @@ def load_mano(path: Path, handedness: str | None = None) -> HandRecording:
         points, axes = points @ Z_UP_FROM[up].T, Z_UP_FROM[up] @ axes
         told, wrist = f"{up} up" + ("" if up == "z" else ", turned to z up"), _wrist(points, axes, valid)
     return HandRecording(
-        source=f"MANO {path}",
+        source=f"MANO {path.name}",
         handedness=hand,
         time_s=fields.array("time_s", (len(points),)),
         keypoints_m=points,

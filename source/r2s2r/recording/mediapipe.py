@@ -30,7 +30,7 @@ def load_mediapipe(path: Path, handedness: str | None = None) -> HandRecording:
     hand, who = which_hand(path, shown, handedness)
     points = fields.array(WORLD, (None, 21, 3))
     return HandRecording(
-        source=f"MediaPipe {path}",
+        source=f"MediaPipe {path.name}",
         handedness=hand,
         time_s=fields.array("time_s", (len(points),)),
         keypoints_m=points - points[:, :1],

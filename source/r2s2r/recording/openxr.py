@@ -51,7 +51,7 @@ def load_openxr(path: Path, handedness: str | None = None) -> HandRecording:
     hand, who = which_hand(path, fields.word("handedness", HANDEDNESS), handedness)
     space = fields.word("space", SPACES, "the room, or the wrist joint's own frame")
     joints, notes = _joints(fields, space)
-    return headset_recording(f"OpenXR hand {path}", "OpenXR or WebXR hand motion", hand, who, space, joints, notes)
+    return headset_recording(f"OpenXR hand {path.name}", "OpenXR or WebXR hand motion", hand, who, space, joints, notes)
 
 
 def headset_recording(

@@ -46,7 +46,7 @@ def load_qualisys(path: Path, handedness: str | None = None) -> HandRecording:
     for keypoint, marker in FINGER_MARKERS.items():
         keypoints[:, KEYPOINTS.index(keypoint)] = markers[marker]
     return HandRecording(
-        source=f"Qualisys {path}",
+        source=f"Qualisys {path.name}",
         handedness=hand,
         time_s=arrays["time_s"],
         keypoints_m=keypoints,
@@ -58,7 +58,7 @@ def load_qualisys(path: Path, handedness: str | None = None) -> HandRecording:
             kind="Qualisys optical motion capture",
             unit="millimetres, divided by 1000",
             axes="z up, taken as it is",
-            handedness="right by the layout of the markers",
+            handedness="by the layout of the markers",
             wrist="rigid triangle of markers on the back of the hand",
             notes=("knuckles carry no markers: middle joints and tips only",),
         ),

@@ -8,6 +8,7 @@ import numpy as np
 from r2s2r.recording.hand_facts import SourceFacts, TrackingSpan
 from r2s2r.recording.hand_recording import HandRecording
 from r2s2r.recording.resampling import MAX_GAP_S, gaps
+from r2s2r.recording.tracking import SLOW_GAP
 
 MOST_SPANS = 12
 """Spans and gaps that are printed one by one; the summary has them all."""
@@ -52,8 +53,11 @@ class RecordingStatement:
     keypoint_share: float
     """Share of keypoints and frames that were measured, of those keypoints that the source has."""
 
+    gap_limit_s: float
+    """What counts as a gap between tracked frames [s]; more for a source so slow that its frames lie further apart."""
+
     gaps_s: tuple[tuple[float, float], ...]
-    """Times longer than `resampling.MAX_GAP_S` between tracked frames [s]."""
+    """Begin and end of each gap [s]."""
 
     spans: tuple[TrackingSpan, ...]
     """Frozen, jumping and lost spans."""
@@ -70,7 +74,7 @@ class RecordingStatement:
             f"axes: {facts.axes}",
             f"wrist: {facts.wrist}",
             f"time: {self.frames} frames in {self.duration_s:.2f} s, {self.rate_hz:.1f} Hz, "
-            f"jitter {self.jitter_s * 1e3:.1f} ms, {len(self.gaps_s)} gaps above {MAX_GAP_S:g} s"
+            f"jitter {self.jitter_s * 1e3:.1f} ms, {len(self.gaps_s)} gaps above {self.gap_limit_s:g} s"
             + _listed([f"{begin:.2f} s to {end:.2f} s" for begin, end in self.gaps_s]),
             f"tracked: {self.tracked_share:.1%} of the frames, {self.keypoint_share:.1%} of the keypoints"
             + _listed([str(span) for span in self.spans]),
@@ -91,6 +95,7 @@ class RecordingStatement:
             "duration_s": self.duration_s,
             "rate_hz": self.rate_hz,
             "jitter_s": self.jitter_s,
+            "gap_limit_s": self.gap_limit_s,
             "gaps_s": [list(gap) for gap in self.gaps_s],
             "tracked_share": self.tracked_share,
             "keypoint_share": self.keypoint_share,
@@ -104,6 +109,7 @@ def describe(recording: HandRecording) -> RecordingStatement:
     palm = np.linalg.norm(points[:, 9] - points[:, 0], axis=-1)
     is_palm = bool(np.isfinite(palm).any())
     seen = points[recording.tracked]
+    limit_s = max(MAX_GAP_S, SLOW_GAP / recording.rate_hz)
     extent = np.linalg.norm(np.nanmax(seen, axis=1) - np.nanmin(seen, axis=1), axis=-1)
     return RecordingStatement(
         facts=recording.facts or _UNSTATED,
@@ -117,7 +123,8 @@ def describe(recording: HandRecording) -> RecordingStatement:
         size_is_palm=is_palm,
         tracked_share=float(recording.tracked.mean()),
         keypoint_share=float(valid[:, valid.any(axis=0)].mean()),
-        gaps_s=gaps(recording),
+        gap_limit_s=limit_s,
+        gaps_s=gaps(recording, limit_s),
         spans=recording.spans,
     )
 

@@ -62,7 +62,7 @@ def load_vision_pro(path: Path, handedness: str | None = None) -> HandRecording:
     else:
         notes += ("no validity in the stream: repeated and jumping poses tell",)
     return HandRecording(
-        source=f"Vision Pro {path}",
+        source=f"Vision Pro {path.name}",
         handedness=hand,
         time_s=fields.array("time_s", (frames,)),
         keypoints_m=pose_apply(wrist[:, None], local),

@@ -31,7 +31,7 @@ def load_webxr(path: Path, handedness: str | None = None) -> HandRecording:
         raise RecordingError(f"{path}: poses of {sorted(hands)} hands; one hand a file")
     hand, who = which_hand(path, hands.pop(), handedness)
     return HandRecording(
-        source=f"WebXR {path}",
+        source=f"WebXR {path.name}",
         handedness=hand,
         time_s=np.arange(len(poses)) * POSE_SECONDS,
         keypoints_m=joints_mm / 1000.0,
