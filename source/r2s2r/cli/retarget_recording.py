@@ -154,7 +154,8 @@ def _written(
     config = {"source": options.source, "handedness": options.handedness, "mirror": options.mirror}
     motion.save(out / "trajectory.npz", provenance(config, inputs=place.files))
     summary: dict[str, Any] = {"recording": place.path.name, **motion.summary(), **extra}
-    summary["recording_sha256"] = {file.name: file_sha256(file) for file in place.files}
+    if place.path.is_file():
+        summary["recording_sha256"] = file_sha256(place.path)
     summary["trajectory"] = str(out / "trajectory.npz")
     clip = None
     if options.clip_seconds:
