@@ -115,13 +115,11 @@ def retarget_teleop_recording(
         RecordingError: it is no robot whose hand is known, or the video is damaged.
     """
     hand, video = right_hand(recording), recording.video
-    if video is None or not options.clip_seconds:
-        return retarget_hand_recording(hand, place, options)
-    pictures = read_pictures(video, len(recording))
+    pictures = read_pictures(video, len(recording)) if video is not None and options.clip_seconds else None
 
     def film(motion: RobotMotion, max_frames: int) -> np.ndarray:
         rows = np.rint(motion.recording.time_s * recording.rate_hz).astype(int)
-        return teleop_clip(motion, pictures[np.clip(rows, 0, len(pictures) - 1)], max_frames)
+        return teleop_clip(motion, None if pictures is None else pictures[rows], max_frames)
 
     return retarget_hand_recording(hand, place, options, film)
 

@@ -52,6 +52,28 @@ def load_lerobot(
     return teleop_recording(data_set, episode, camera, units)
 
 
+def episode_names(root: Path) -> tuple[str, ...]:
+    """Return the names of the whole episodes of the data set in the folder `root`; raises as :func:`open_lerobot`."""
+    return tuple(f"episode_{index:06d}" for index in sorted(open_lerobot(root).episodes))
+
+
+def load_episode(root: Path, side: str | None = None, name: str | None = None) -> TeleopRecording:
+    """Return an episode by its name, as :func:`episode_names` gives it; None: as for :func:`load_lerobot`.
+
+    Raises:
+        RecordingError: the name is none, the left side is asked for, whose hand no table describes, or see
+            :func:`load_lerobot`.
+    """
+    if side == "left":
+        raise RecordingError(f"{root}: the left hand of a teleoperated robot is not described here; the right one is")
+    if name is None:
+        return load_lerobot(root)
+    number = name.removeprefix("episode_")
+    if not number.isdecimal():
+        raise RecordingError(f"{root}: episode {name!r}, allowed are {', '.join(episode_names(root))}")
+    return load_lerobot(root, int(number))
+
+
 def teleop_recording(
     data_set: LeRobotSet, episode: int, camera: str | None = None, units: Mapping[str, str] | None = None
 ) -> TeleopRecording:
