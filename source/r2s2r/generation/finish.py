@@ -14,7 +14,7 @@ def count_attempts(selection: Selection) -> Attempts:
     attempts = Attempts()
     for records in selection.attempts.values():
         for record in records:
-            if record.success:
+            if record.rejection is None:
                 attempts.kept += 1
             else:
                 attempts.reject(record.rejection)

@@ -23,21 +23,21 @@ class AttemptRecord:
     number: int
     object_class: str
     shape: str
-    success: bool
-    reason: str
-    """`success`, or the rule that was broken."""
     steps: int
     """Control steps that it took."""
-    value: float | None = None
-    """What the broken rule measured, in `unit`."""
-    limit: float | None = None
-    """What it asks for, in `unit`."""
-    unit: str = ""
+    rejection: Rejection | None = None
+    """Why it was not kept; None for a success."""
 
     @property
-    def rejection(self) -> Rejection:
-        """Why it was not kept."""
-        return Rejection(self.reason, self.value, self.limit, self.unit)
+    def success(self) -> bool:
+        """Whether it was kept."""
+        return self.rejection is None
+
+    @classmethod
+    def from_dict(cls, row: dict) -> "AttemptRecord":
+        """Return the record that `dataclasses.asdict` gave."""
+        rejection = row["rejection"] and Rejection(**row["rejection"])
+        return cls(**{**row, "rejection": rejection})
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class ShardFolder:
         name = str(key)
         if name not in self._seen:
             table = self._read_table(key)
-            self._seen[name] = [AttemptRecord(**row) for row in table["attempts"]]
+            self._seen[name] = [AttemptRecord.from_dict(row) for row in table["attempts"]]
         return self._seen[name]
 
     def try_claim(self, key: ShardKey) -> WriterLock | None:

@@ -8,8 +8,10 @@ import torch
 import warp as wp
 from isaaclab.envs import ManagerBasedRLEnv
 
+from r2s2r.contracts.rejection import Rejection
 from r2s2r.contracts.world import OBJECT_CLASSES
 from r2s2r.evaluation.judging import JudgingCfg, Outcome
+from r2s2r.replay.cfg import ReplayCfg
 from r2s2r_tasks.belt_sort.episode_recorder import EpisodeRecorder
 from r2s2r_tasks.belt_sort.mdp.observations import episode
 from r2s2r_tasks.belt_sort.replay_driver import ReplayDriver
@@ -131,6 +133,13 @@ class AttemptRunner:
             waited_s=float(wp.to_torch(replay.waited_s)[env_id]),
             demo=replay.demos[int(wp.to_torch(replay.demo)[env_id])].name,
         )
+
+
+def rejection(attempt: Attempt, env: ManagerBasedRLEnv, cfg: ReplayCfg) -> Rejection:
+    """Return why a failed attempt is not kept: rule, value and limit."""
+    judging = JudgingCfg(**env.termination_manager.get_term_cfg("judged").params["judging"])
+    measured = attempt.measured(judging, cfg.max_wait_s)
+    return Rejection(attempt.outcome.label, *measured, upper=attempt.outcome is Outcome.LATE_CLOSE)
 
 
 def attributes(attempt: Attempt, condition: str) -> dict[str, Any]:

@@ -5,30 +5,30 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from isaaclab.envs import ManagerBasedRLEnv
 
 from r2s2r.behavior.clip import retargeting_clip
 from r2s2r.behavior.demonstration import Demonstration
 from r2s2r.behavior.recorded_operator import RecordedOperator, recorded_operator
+from r2s2r.contracts.episode import Episode
 from r2s2r.contracts.files import file_sha256, write_json
 from r2s2r.contracts.provenance import provenance, versions
-from r2s2r.dataset.schema import DatasetHeader
 from r2s2r.dataset.space import StorageEstimate
 from r2s2r.dataset.summary import summarize
 from r2s2r.dataset.writer import DatasetWriter
 from r2s2r.evaluation.clips import write_clip
 from r2s2r.evaluation.judging import Outcome, rate
 from r2s2r.replay.cfg import ReplayCfg
-from r2s2r_tasks.belt_sort.attempts import Attempt
-from r2s2r_tasks.belt_sort.demo_pictures import GridFilm, scene_pictures
+from r2s2r_tasks.belt_sort.attempts import Attempt, rejection
+from r2s2r_tasks.belt_sort.demo_pictures import COLUMNS, GRID_FPS, ROWS, grid_film, scene_pictures
 from r2s2r_tasks.belt_sort.demo_report import DemoResult, write_report
 from r2s2r_tasks.belt_sort.demonstrate import demonstrate
 from r2s2r_tasks.belt_sort.episode_recorder import STATE_NAMES
+from r2s2r_tasks.belt_sort.film import FILM_ENVS, Film
 from r2s2r_tasks.belt_sort.generate import Generation, generate, summary
-from r2s2r_tasks.belt_sort.session import CAMERA_TASK, belt_sort_env, check_choice, set_pictures
-
-GYM_ENV_TYPE = 2
-"""robomimic's number for environments that are made by Gymnasium (robomimic.envs.env_base.EnvType)."""
+from r2s2r_tasks.belt_sort.generation_env import task_header
+from r2s2r_tasks.belt_sort.session import belt_sort_env, check_choice
 
 CLIP_S = 5.0
 """Longest clip of human beside robot [s]."""
@@ -54,14 +54,14 @@ def run_demo(out: Path, settings: DemoSettings) -> dict[str, Any]:
     _say(f"operator: {human.source}")
     clips = _human_clips(human, out)
     record = provenance({"demo": settings, "replay": ReplayCfg(seed=settings.seed)}, seed=settings.seed)
-    with _env(settings, settings.num_envs, settings.picture_size) as env:
+    with _env(settings, settings.num_envs) as env:
         _say(f"{settings.num_envs} environments on {settings.device}; the operator demonstrates in each")
-        set_pictures(env, False)
         demos, shown = demonstrate(env, human.model, settings.seed)
         _say(f"demonstrations kept: {', '.join(f'{len(d)} of class {name}' for name, d in demos.items())}")
-        set_pictures(env, True)
-        generation, film = _generate(env, demos, settings, record, out)
-    clips["grid"] = write_clip(out / "grid.mp4", film.frames(), film.fps)
+        generation, episodes = _generate(env, demos, settings)
+    with _env(settings, min(FILM_ENVS, settings.num_envs), settings.picture_size) as env:
+        frames = _film(env, generation, episodes, settings, record, out)
+    clips["grid"] = write_clip(out / "grid.mp4", frames, GRID_FPS)
     _say("pictures from every camera")
     with _env(settings, 2, 256) as env:
         pictures = scene_pictures(env, demos)
@@ -73,7 +73,7 @@ def run_demo(out: Path, settings: DemoSettings) -> dict[str, Any]:
     return figures
 
 
-def _env(settings: DemoSettings, num_envs: int, picture_size: int):
+def _env(settings: DemoSettings, num_envs: int, picture_size: int | None = None):
     return belt_sort_env(
         num_envs,
         seed=settings.seed,
@@ -94,38 +94,45 @@ def _human_clips(human: RecordedOperator, out: Path) -> dict[str, Path]:
 
 
 def _generate(
+    env: ManagerBasedRLEnv, demos: dict[str, list[Demonstration]], settings: DemoSettings
+) -> tuple[Generation, dict[int, Episode]]:
+    """Return what the attempts came to, and what was recorded of each by its number."""
+    progress, episodes = _Progress(settings.attempts), {}
+
+    def ended(attempt: Attempt, episode: Episode) -> None:
+        episodes[attempt.number] = episode
+        progress(attempt)
+
+    cfg = ReplayCfg(seed=settings.seed)
+    generation = generate(env, demos, settings.attempts, condition=settings.condition, cfg=cfg, on_attempt=ended)
+    return generation, episodes
+
+
+def _film(
     env: ManagerBasedRLEnv,
-    demos: dict[str, list[Demonstration]],
+    generation: Generation,
+    episodes: dict[int, Episode],
     settings: DemoSettings,
     record: dict[str, Any],
     out: Path,
-) -> tuple[Generation, GridFilm]:
-    env_args = {"env_name": CAMERA_TASK, "type": GYM_ENV_TYPE, "env_kwargs": {"condition": settings.condition}}
-    header = DatasetHeader(env_args, record, state_names=STATE_NAMES, split_seed=settings.seed)
+) -> np.ndarray:
+    """Film what is kept and write it, and return the film (T, H, W, 3) of the first attempts, failures included."""
+    cfg = ReplayCfg(seed=settings.seed)
+    first = [attempt.number for attempt in generation.attempts[: COLUMNS * ROWS]]
+    kept = sorted(number for number, episode in episodes.items() if episode.success)
+    _say(f"filming {len(kept)} episodes")
+    filmed = dict(Film(env).shoot((number, episodes[number]) for number in sorted({*first, *kept})))
     size = (settings.picture_size, settings.picture_size)
-    estimate = StorageEstimate(
-        settings.attempts, env.max_episode_length_s, {"head": size, "wrist": size}, len(STATE_NAMES)
-    )
-    film = GridFilm(env)
-    progress = _Progress(settings.attempts)
-
-    def ended(attempt: Attempt) -> None:
-        film.ended(attempt)
-        progress(attempt)
-
+    estimate = StorageEstimate(len(kept), env.max_episode_length_s, {"head": size, "wrist": size}, len(STATE_NAMES))
+    header = task_header(record, (settings.condition,), settings.seed)
     writer = DatasetWriter(out / "dataset.hdf5", header, interrupted="discard", overwrite=True, estimate=estimate)
     with writer:
-        generation = generate(
-            env,
-            demos,
-            settings.attempts,
-            condition=settings.condition,
-            writer=writer,
-            cfg=ReplayCfg(seed=settings.seed),
-            on_step=film.observe,
-            on_attempt=ended,
-        )
-    return generation, film
+        for attempt in generation.attempts:
+            if attempt.outcome is Outcome.SUCCESS:
+                writer.add(filmed[attempt.number])
+            else:
+                writer.reject(rejection(attempt, env, cfg))
+    return grid_film([filmed[number] for number in first])
 
 
 def _figures(

@@ -9,25 +9,25 @@ from isaaclab.envs import ManagerBasedRLEnv
 from PIL import Image
 
 from r2s2r.behavior.demonstration import Demonstration
+from r2s2r.contracts.action import POLICY_RATE_HZ
+from r2s2r.contracts.episode import Episode
 from r2s2r.contracts.world import OBJECT_CLASSES
 from r2s2r.evaluation import palette
 from r2s2r.evaluation.clips import border, grid
-from r2s2r.evaluation.judging import Outcome
 from r2s2r.replay.batch import BatchReplay
-from r2s2r_tasks.belt_sort.attempts import Attempt
 from r2s2r_tasks.belt_sort.conditions import RED_LIGHT
 from r2s2r_tasks.belt_sort.demonstrate import UNVARIED
-from r2s2r_tasks.belt_sort.episode_recorder import PICTURES
+from r2s2r_tasks.belt_sort.film import PICTURES
 from r2s2r_tasks.belt_sort.mdp.lamps import under_light
 from r2s2r_tasks.belt_sort.mdp.observations import episode
 from r2s2r_tasks.belt_sort.replay_driver import ReplayDriver
 from r2s2r_tasks.belt_sort.session import set_pictures
 
 COLUMNS, ROWS = 6, 4
-"""Environments in the film."""
+"""Attempts in the film."""
 
 TILE_PX = 128
-"""Size of one environment in the film [px]."""
+"""Size of one attempt in the film [px]."""
 
 EVERY = 3
 """Control steps between two pictures of the film: 10 a second."""
@@ -36,39 +36,19 @@ SHOTS = {"waiting": -1.0, "arriving": 0.95, "closing": 1.6, "held": 2.5, "over t
 """Moments that are pictured, as phase plus share of it: 1.6 is 60 % into closing."""
 
 
-class GridFilm:
-    """The head views of the first environments during their first attempts, framed by how they end."""
+GRID_FPS = POLICY_RATE_HZ / EVERY
+"""Pictures a second of that film."""
 
-    fps = 30.0 / EVERY
 
-    def __init__(self, env: ManagerBasedRLEnv):
-        self._count = min(COLUMNS * ROWS, env.num_envs)
-        self._columns = min(COLUMNS, self._count)
-        self._taken: list[np.ndarray] = []
-        self._step = 0
-        self._ends: dict[int, tuple[int, bool]] = {}
-
-    def observe(self, obs: dict[str, torch.Tensor]) -> None:
-        """Keep the head views while first attempts are running."""
-        if self._step % EVERY == 0 and len(self._ends) < self._count:
-            self._taken.append(obs["head_rgb"][: self._count].cpu().numpy())
-        self._step += 1
-
-    def ended(self, attempt: Attempt) -> None:
-        """Note how the first attempt of an environment ended."""
-        if attempt.env_id < self._count:
-            frame = min(self._step // EVERY, len(self._taken))
-            self._ends.setdefault(attempt.env_id, (frame, attempt.outcome is Outcome.SUCCESS))
-
-    def frames(self) -> np.ndarray:
-        """Return the film (T, H, W, 3) uint8; an environment freezes and gets a frame when its attempt ends."""
-        clips = np.stack(self._taken, axis=1)
-        tiles = np.stack([np.stack([_enlarged(frame) for frame in clip]) for clip in clips])
-        for env_id, (end, good) in self._ends.items():
-            last = min(end, tiles.shape[1] - 1)
-            colour = palette.rgb(palette.SUCCESS if good else palette.FAILURE)
-            tiles[env_id, last:] = border(tiles[env_id, max(last - 1, 0)], colour, width=4)
-        return grid(tiles, self._columns)
+def grid_film(episodes: Sequence[Episode]) -> np.ndarray:
+    """Return the head views of some attempts side by side (T, H, W, 3) uint8; each freezes in a frame when it ends."""
+    clips = [np.stack([_enlarged(frame) for frame in item.obs["head_rgb"][::EVERY]]) for item in episodes]
+    tiles = np.zeros((len(clips), max(map(len, clips)) + 1, TILE_PX, TILE_PX, 3), dtype=np.uint8)
+    for tile, clip, item in zip(tiles, clips, episodes, strict=True):
+        colour = palette.rgb(palette.SUCCESS if item.success else palette.FAILURE)
+        tile[: len(clip)] = clip
+        tile[len(clip) :] = border(clip[-1], colour, width=4)
+    return grid(tiles, min(COLUMNS, len(tiles)))
 
 
 @dataclass(frozen=True)

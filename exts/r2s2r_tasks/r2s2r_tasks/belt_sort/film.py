@@ -12,7 +12,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
+import warp as wp
 from isaaclab.envs import ManagerBasedRLEnv
+from isaaclab.sensors import Camera
 from isaaclab.utils.math import combine_frame_transforms
 
 from r2s2r.contracts.episode import Episode
@@ -29,6 +31,9 @@ OBJECTS = ("box", "round")
 FILM_ENVS = 72
 """Environments that film at once: each pair of the six sizes of both classes twice."""
 
+AWAY_M = 1000.0
+"""How far off a camera is that has nothing to look at [m]: its rays end before they meet anything."""
+
 Key = TypeVar("Key")
 
 
@@ -40,6 +45,7 @@ class Film:
 
     def __init__(self, env: ManagerBasedRLEnv):
         """Take the task, opened with cameras, in the episodes' world and condition, with their seed."""
+        self._watched = -1
         env.reset()
         self._env, self._term = env, episode_term(env)
         self._robot = env.scene["robot"]
@@ -53,6 +59,7 @@ class Film:
             name: np.zeros((env.num_envs, t, *env.observation_manager.group_obs_dim[name]), dtype=np.uint8)
             for name in PICTURES
         }
+        self._gazes = [Gaze(env.scene[name.replace("rgb", "camera")]) for name in PICTURES]
         self.rendered = 0
         """Pictures of each camera so far that belong to an episode."""
         self.looks = 0
@@ -93,6 +100,10 @@ class Film:
                 if takes and env_id not in running:
                     running[env_id] = takes.popleft()
                     begun.append(env_id)
+        if begun or len(running) != self._watched:
+            self._watched = len(running)
+            for gaze in self._gazes:
+                gaze.at(list(running))
         if begun:
             numbers = [int(running[env_id].episode.attributes["attempt"]) for env_id in begun]
             device = self._env.device
@@ -126,6 +137,22 @@ class Film:
         self._env.sim.forward()
         self._env.scene.update(self._env.step_dt)
         return {name: self._env.observation_manager.compute_group(name).cpu().numpy() for name in PICTURES}
+
+
+class Gaze:
+    """Which environments a camera looks at. From those without an episode it is far away, where rays meet nothing."""
+
+    def __init__(self, camera: Camera):
+        self._view = camera._view
+        places = self._view.get_local_poses()[0].torch.clone()
+        self._at_work, self._away = places, places + torch.tensor([0.0, 0.0, AWAY_M], device=places.device)
+
+    def at(self, env_ids: list[int]) -> None:
+        """Look at environments `env_ids` and at no other."""
+        places = self._away.clone()
+        places[env_ids] = self._at_work[env_ids]
+        with self._view.xform_local_space_writer() as writer:
+            writer.set_poses(positions=wp.from_torch(places.contiguous(), dtype=wp.vec3f))
 
 
 class _Take:

@@ -9,10 +9,10 @@ from isaaclab.envs import ManagerBasedRLEnv
 
 from r2s2r.behavior.behavior import Behavior
 from r2s2r.contracts.episode import Episode
-from r2s2r.evaluation.judging import JudgingCfg, Outcome
+from r2s2r.evaluation.judging import Outcome
 from r2s2r.generation.shards import AttemptRecord
 from r2s2r.replay.cfg import ReplayCfg
-from r2s2r_tasks.belt_sort.attempts import Attempt, AttemptRunner
+from r2s2r_tasks.belt_sort.attempts import Attempt, AttemptRunner, rejection
 from r2s2r_tasks.belt_sort.episode_recorder import EpisodeRecorder
 from r2s2r_tasks.belt_sort.generate import recorded, replay_driver
 from r2s2r_tasks.belt_sort.mdp.observations import episode
@@ -58,14 +58,13 @@ def simulate(
     recorder = EpisodeRecorder(env)
     driver = replay_driver(env, behavior.demos, cfg)
     runner = AttemptRunner(env, driver, recorder)
-    judging = JudgingCfg(**env.termination_manager.get_term_cfg("judged").params["judging"])
     obs, _ = env.reset()
     driver.begin_all()
     queue.started(range(env.num_envs))
     for ended in runner.each_step(obs):
         for attempt in ended:
             shard = queue.shard_of(attempt)
-            shard.attempts.append(_record(attempt, judging, cfg))
+            shard.attempts.append(_record(attempt, env, cfg))
             if attempt.outcome is Outcome.SUCCESS:
                 shard.episodes[attempt.number] = recorded(recorder, attempt, condition)
             if shard.complete:
@@ -105,17 +104,12 @@ class _Queue:
         self._term.upcoming[torch.tensor(env_ids)] = numbers.to(self._term.upcoming.device)
 
 
-def _record(attempt: Attempt, judging: JudgingCfg, cfg: ReplayCfg) -> AttemptRecord:
-    value, limit, unit = attempt.measured(judging, cfg.max_wait_s)
+def _record(attempt: Attempt, env: ManagerBasedRLEnv, cfg: ReplayCfg) -> AttemptRecord:
     success = attempt.outcome is Outcome.SUCCESS
     return AttemptRecord(
         number=attempt.number,
         object_class=attempt.object_class,
         shape=attempt.shape,
-        success=success,
-        reason=attempt.outcome.label,
         steps=attempt.steps,
-        value=None if success else value,
-        limit=None if success else limit,
-        unit="" if success else unit,
+        rejection=None if success else rejection(attempt, env, cfg),
     )
