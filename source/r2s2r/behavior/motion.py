@@ -73,10 +73,12 @@ class RobotMotion:
             "provenance": provenance,
         }
         arrays = {"time_s": self.recording.time_s, "joint_pos": self.joint_pos, "wrist_error_m": self.wrist_error_m}
+        arrays["tracked"] = self.recording.tracked
         if self.hand is not None:
             arrays |= {"status": self.hand.status, "residual_m": self.hand.residual_m}
         if self.wrist is not None:
             arrays |= {"wrist_pos_b": self.wrist.wrist_pos_b, "wrist_quat_b": self.wrist.wrist_quat_b}
+            arrays["wrist_valid"] = np.asarray(self.recording.wrist_valid)
         with whole_file(path) as aside, open(aside, "wb") as file:
             np.savez(file, allow_pickle=False, header=np.array(json.dumps(header, sort_keys=True)), **arrays)
 

@@ -168,14 +168,14 @@ def _written(
 
 def _figures(summary: dict[str, Any]) -> dict[str, Any]:
     """Return the row of the report's table."""
-    figures: dict[str, Any] = {"time [s]": summary["frames"] / summary["rate_hz"], "frames": summary["frames"]}
-    if "fingertip_residual_m" in summary:
-        residual = summary["fingertip_residual_m"]
-        figures |= {"fingertips, median [mm]": 1e3 * residual["median"], "at 95 % [mm]": 1e3 * residual["q95"]}
-        figures |= {name.replace("_", " "): count for name, count in summary["status"].items()}
-    if "wrist_error_m" in summary:
-        error = summary["wrist_error_m"]
-        figures |= {"wrist, median [mm]": 1e3 * error["median"], "wrist, most [mm]": 1e3 * error["max"]}
+    figures: dict[str, Any] = {"time [s]": summary["frames"] / summary["rate_hz"]}
+    for key, what, most in (("fingertip_residual_m", "fingertips", "q95"), ("wrist_error_m", "wrist", "max")):
+        if key in summary:
+            figures[f"{what} [mm]"] = round(1e3 * summary[key]["median"], 2)
+            figures[f"{what}, {most.replace('q95', '95 %')} [mm]"] = round(1e3 * summary[key][most], 2)
+    if "status" in summary:
+        counts = {name.replace("_", " "): count for name, count in summary["status"].items() if count}
+        figures["frames"] = ", ".join(f"{count} {name}" for name, count in counts.items())
     return figures
 
 

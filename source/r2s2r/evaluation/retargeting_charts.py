@@ -6,8 +6,11 @@ from matplotlib.figure import Figure
 from r2s2r.evaluation.charts import styled
 from r2s2r.evaluation.palette import CURVE, FAILURE, MUTED, SECOND_CURVE
 
-_SIZE = (5.6, 2.0)
+_SIZE = (5.6, 2.4)
 """Of the chart [inch]: beside a clip."""
+
+_LEAST_MM = 1.0
+"""Height of the chart at least [mm]."""
 
 _MOST_POINTS = 1500
 """Of a curve; more is not seen and makes the file heavy."""
@@ -35,8 +38,9 @@ def residuals_over_time(
     lost = np.flatnonzero(~tracked)
     if len(lost):
         axes.plot(time_s[lost], np.zeros(len(lost)), "|", color=FAILURE, markersize=6, label="not tracked")
-    axes.set_ylim(bottom=0.0)
+    # What is only rounding shall not fill the chart.
+    axes.set_ylim(0.0, max(_LEAST_MM, axes.get_ylim()[1]))
     axes.set_xlabel("time [s]")
     axes.set_ylabel("residual [mm]", color=MUTED)
-    axes.legend(loc="upper right", frameon=False, fontsize=8, ncols=3)
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=8, ncols=3)
     return figure
