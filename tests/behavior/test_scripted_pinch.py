@@ -52,7 +52,7 @@ def test_speed_is_a_trapezoid_within_its_limits(demos):
             assert speed.max() <= EXACT.speed + 1e-9
             assert np.abs(change).max() <= EXACT.acceleration + 1e-6
             ramp, cruise = np.abs(change) > 0.9, np.abs(change) < 1e-6
-            assert (ramp | cruise).mean() >= 1 - 4 / len(change), "only the steps at the four corners are in between"
+            assert np.sum(~(ramp | cruise)) <= 6, "only two steps at each corner are in between"
 
 
 @pytest.mark.parametrize("length", [0.001, 0.0625, 0.3])

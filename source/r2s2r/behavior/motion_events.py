@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from r2s2r.behavior.low_pass import low_pass
-from r2s2r.contracts.joints import HAND_JOINTS
 
 EDGE_SHARE = 0.08
 """A rise begins and ends where its rate is this share of its highest."""
@@ -21,9 +20,6 @@ its highest speed 7.5 % of its duration after its begin, and 0.075 / (1 - 2 x 0.
 CUTOFF_HZ = 5.0
 """Cutoff of the low-pass that events are found behind [Hz]: a reach of 0.6 s fills it, sensor noise and the replay's
 disturbances lie above it."""
-
-BENDING = tuple(i for i in range(len(HAND_JOINTS)) if i % 4)
-"""Joints that bend: all but each finger's abduction and the thumb's rotation."""
 
 
 @dataclass(frozen=True)
@@ -42,22 +38,25 @@ class Rise:
 def find_rise(signal: np.ndarray, edge_share: float = EDGE_SHARE) -> Rise:
     """Return the last rise of `signal` (T,) through its middle before it reaches three quarters for the first time.
 
-    The signal is scaled by its own lowest and highest value first; its rate is searched outwards from the fastest
-    moment between one and three quarters.
+    The signal is scaled by its own lowest and highest value first. From the middle the rise is followed either way
+    until its rate falls below `edge_share` of the highest one met on that way, so that an earlier rise to a level in
+    between is another one.
     """
     low, high = signal.min(), signal.max()
     share = (signal - low) / max(high - low, 1e-12)
-    late = int(np.argmax(share >= 0.75))
-    below = np.flatnonzero(share[:late] < 0.25)
-    early = int(below[-1]) if len(below) else 0
-    rate = np.gradient(share)
-    fastest = early + int(rate[early : late + 1].argmax())
-    slow = rate < edge_share * rate[fastest]
-    before, after = np.flatnonzero(slow[:fastest]), np.flatnonzero(slow[fastest:])
+    below = np.flatnonzero(share[: int(np.argmax(share >= 0.75))] < 0.5)
+    middle = int(below[-1]) if len(below) else 0
+    rate = np.gradient(share) if len(share) > 1 else np.zeros(1)
     return Rise(
-        begin=int(before[-1]) if len(before) else 0,
-        end=fastest + int(after[0]) if len(after) else len(signal) - 1,
+        begin=middle - _slowed(rate[middle::-1], edge_share),
+        end=middle + _slowed(rate[middle:], edge_share),
     )
+
+
+def _slowed(rate: np.ndarray, edge_share: float) -> int:
+    """Return the first step at which `rate` (T,) is below `edge_share` of its highest value until then, or the last."""
+    slow = rate < edge_share * np.maximum.accumulate(rate)
+    return int(slow.argmax()) if slow.any() else len(rate) - 1
 
 
 @dataclass(frozen=True)
@@ -82,75 +81,89 @@ class PickEvents:
     """The wrist has come to rest again, or the recording ends."""
 
 
-def bend_share(hand_joint_pos: np.ndarray, rate_hz: float) -> np.ndarray:
-    """Return how far the hand (T, 16) [rad] is from its most open (0) to its most bent posture (1), (T,)."""
+@dataclass(frozen=True)
+class Holding:
+    """The hand around the transport, in which it surely holds the object."""
+
+    carrying: int
+    """Step half way to the bin."""
+
+    opened: np.ndarray
+    """(T,) distance of the posture from the one in that step, over all joints [rad]."""
+
+    @property
+    def closing(self) -> int:
+        """Step before `carrying` in which the posture was farthest away."""
+        return int(self.opened[: self.carrying + 1].argmax())
+
+    @property
+    def opening(self) -> int:
+        """Step after `carrying` in which the posture is farthest away."""
+        return self.carrying + int(self.opened[self.carrying :].argmax())
+
+
+def find_holding(wrist_pos_b: np.ndarray, hand_joint_pos: np.ndarray, bin_pos_b: np.ndarray, rate_hz: float) -> Holding:
+    """Return how the hand (T, 16) [rad] comes to its posture of the transport and leaves it again.
+
+    The wrist (T, 3) [m] is under way with the object when it was last half as far from the bin (3,) as it ever is.
+    Whatever the grasp is like, wrap or pinch, its fingers keep their targets then.
+    """
+    away = _horizontal(low_pass(wrist_pos_b, rate_hz, CUTOFF_HZ), bin_pos_b)
+    nearest = int(away.argmin())
+    far = np.flatnonzero(away[: nearest + 1] >= 0.5 * (away[: nearest + 1].max() + away[nearest]))
     posture = low_pass(hand_joint_pos, rate_hz, CUTOFF_HZ)
-    bend = posture[:, BENDING].sum(axis=1)
-    opened = posture[int(bend.argmin())]
-    way = posture[int(bend.argmax())] - opened
-    return (posture - opened) @ way / max(float(way @ way), 1e-12)
-
-
-def held(bent: np.ndarray) -> slice:
-    """Return the longest run of steps in which the hand is more than half closed; empty where there is none."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], bent > 0.5, [0]]).astype(np.int8)))
-    runs = edges.reshape(-1, 2)
-    if not len(runs):
-        return slice(0, 0)
-    begin, end = runs[int((runs[:, 1] - runs[:, 0]).argmax())]
-    return slice(int(begin), int(end))
+    return Holding(int(far[-1]), np.linalg.norm(posture - posture[far[-1]], axis=1))
 
 
 def find_events(
     wrist_pos_b: np.ndarray,
-    bent: np.ndarray,
-    holding: slice,
+    holding: Holding,
     belt_velocity_b: np.ndarray | None,
     bin_pos_b: np.ndarray,
     rate_hz: float,
 ) -> PickEvents:
-    """Return the events of a pick that grasps and releases.
+    """Return the events of a pick whose hand closes before the transport and opens after it.
 
     Args:
         wrist_pos_b: (T, 3) [m].
-        bent: (T,) from :func:`bend_share`.
-        holding: from :func:`held`, within the recording on both sides.
+        holding: from :func:`find_holding`.
         belt_velocity_b: (3,) [m/s]; None: the hand's own while it closes.
         bin_pos_b: (3,) centre of the bin's floor [m].
         rate_hz: steps a second.
     """
-    pos = low_pass(wrist_pos_b, rate_hz, CUTOFF_HZ)
-    close = _closing(bent, holding)
-    opening = _opening(bent, holding)
-    release, retreat = opening.begin, min(max(opening.end, opening.begin + 1), len(pos) - 1)
+    pos, last = low_pass(wrist_pos_b, rate_hz, CUTOFF_HZ), len(wrist_pos_b) - 1
+    close = _rise(-holding.opened, holding.closing, holding.carrying).begin
+    opening = _rise(holding.opened, holding.carrying, holding.opening)
+    release = max(opening.begin, close)
+    leaves = _rise(np.linalg.norm(pos - pos[release], axis=1), release, last).begin
+    retreat = min(max(min(opening.end, leaves), release + 1), last)
     top = close + int(pos[close : release + 1, 2].argmax())
-    lift = close + _reach(pos[close : top + 1, 2]).begin
-    away = np.linalg.norm(pos[:, :2] - bin_pos_b[:2], axis=1)
-    transport = lift + _reach(-away[lift : release + 1]).begin
-    velocity = _riding_velocity(pos, close, lift, rate_hz) if belt_velocity_b is None else belt_velocity_b
-    onset = _reach(np.linalg.norm(pos - pos[0], axis=1)[: close + 1]).begin
-    place = pos[close] + np.outer(np.arange(onset - close, 1) / rate_hz, velocity)
-    ride = onset + _reach(-np.linalg.norm(pos[onset : close + 1] - place, axis=1)).end
-    end = retreat + _reach(np.linalg.norm(pos - pos[retreat], axis=1)[retreat:]).end
-    return PickEvents(onset, ride, close, max(lift, close + 1), max(transport, lift + 1), release, retreat, end)
+    lift = min(max(_reach(pos[:, 2], close, top).begin, close + 1), last)
+    transport = min(max(_reach(-_horizontal(pos, bin_pos_b), lift, release).begin, lift + 1), last)
+    velocity = mean_velocity(pos, close, lift, rate_hz) if belt_velocity_b is None else belt_velocity_b
+    onset = _reach(np.linalg.norm(pos - pos[0], axis=1), 0, close).begin
+    place = pos[close] + np.outer(np.arange(len(pos)) - close, velocity / rate_hz)
+    ride = _reach(-np.linalg.norm(pos - place, axis=1), onset, close).end
+    end = _reach(np.linalg.norm(pos - pos[retreat], axis=1), retreat, last).end
+    return PickEvents(onset, ride, close, lift, transport, release, retreat, end)
 
 
-def _reach(signal: np.ndarray) -> Rise:
-    return find_rise(signal).as_reach(len(signal))
+def _rise(signal: np.ndarray, begin: int, end: int) -> Rise:
+    """Return the rise of `signal` (T,) between two steps."""
+    rise = find_rise(signal[begin : max(begin, end) + 1])
+    return Rise(begin + rise.begin, begin + rise.end)
 
 
-def _closing(bent: np.ndarray, holding: slice) -> int:
-    last_open = int(bent[: holding.start + 1].argmin())
-    return last_open + find_rise(bent[last_open : holding.stop]).begin
+def _reach(signal: np.ndarray, begin: int, end: int) -> Rise:
+    """Return the minimum-jerk motion whose edges are those of the rise between two steps."""
+    rise = find_rise(signal[begin : max(begin, end) + 1]).as_reach(max(begin, end) + 1 - begin)
+    return Rise(begin + rise.begin, begin + rise.end)
 
 
-def _opening(bent: np.ndarray, holding: slice) -> Rise:
-    after = bent[holding.stop :]
-    next_open = holding.stop + int((after <= after.min() + 0.05).argmax())
-    opening = find_rise(-bent[holding.start : next_open + 1])
-    return Rise(holding.start + opening.begin, holding.start + opening.end)
+def mean_velocity(pos: np.ndarray, begin: int, end: int, rate_hz: float) -> np.ndarray:
+    """Return the mean horizontal velocity (3,) [m/s] of positions (T, 3) [m] between two steps."""
+    return (pos[end] - pos[begin]) * (1.0, 1.0, 0.0) * rate_hz / max(end - begin, 1)
 
 
-def _riding_velocity(pos: np.ndarray, close: int, lift: int, rate_hz: float) -> np.ndarray:
-    velocity = (pos[max(lift, close + 1)] - pos[close]) / (max(lift - close, 1) / rate_hz)
-    return velocity * (1.0, 1.0, 0.0)
+def _horizontal(pos: np.ndarray, point: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(pos[:, :2] - point[:2], axis=1)

@@ -1,6 +1,6 @@
 """Recorded motion becomes a demonstration: its phases are found, its object is placed, or a rule says why not."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -8,8 +8,10 @@ import numpy as np
 from r2s2r.behavior.carried_object import carried_object
 from r2s2r.behavior.demonstration import Demonstration, Phase
 from r2s2r.behavior.grasp import GraspGeometry
-from r2s2r.behavior.motion_events import PickEvents, bend_share, find_events, held
+from r2s2r.behavior.motion_events import Holding, PickEvents, find_events, find_holding, mean_velocity
 from r2s2r.contracts.checks import set_number
+from r2s2r.contracts.errors import RecordingError
+from r2s2r.contracts.joints import HAND_JOINTS
 from r2s2r.contracts.rejection import Rejection
 from r2s2r.contracts.transforms import quat_conjugate, quat_multiply, quat_rotate
 
@@ -22,6 +24,9 @@ class PickRecord:
     """One pick as it was recorded, T steps at an even rate, in the robot base; nobody has marked its phases.
 
     Any time before the wrist leaves and after it is back may be part of it.
+
+    Raises:
+        RecordingError: an array has another shape or is not finite.
     """
 
     name: str
@@ -46,6 +51,23 @@ class PickRecord:
     provenance: dict[str, Any] = field(default_factory=dict)
     """Where it comes from; JSON-able."""
 
+    def __post_init__(self):
+        steps = len(self.wrist_pos_b)
+        if np.ndim(self.tracked) == 0:
+            object.__setattr__(self, "tracked", np.full(steps, self.tracked))
+        shapes = {"wrist_pos_b": (steps, 3), "wrist_quat_b": (steps, 4), "hand_joint_pos": (steps, len(HAND_JOINTS))}
+        shapes |= {
+            "bin_pos_b": (3,),
+            "belt_velocity_b": (3,),
+            "object_pos_b": (steps, 3),
+            "object_yaw": (steps,),
+            "tracked": (steps,),
+        }
+        for name, shape in shapes.items():
+            array = getattr(self, name)
+            if array is not None and (np.shape(array) != shape or not np.isfinite(array).all()):
+                raise RecordingError(f"{self.name}: {name} has shape {np.shape(array)}, expected {shape}, all finite")
+
 
 @dataclass(frozen=True)
 class PickRules:
@@ -59,8 +81,8 @@ class PickRules:
     """From the first motion to the last [s]: the fastest measured human reach alone takes 1.1 s."""
 
     min_closing_rad: float = 0.5
-    """Distance between open and closed posture over all 16 joints [rad]: noise of 0.02 rad gives 0.1, a two-finger
-    pinch more than 1."""
+    """Distance between the postures before and in the transport over all 16 joints [rad]: noise of 0.02 rad gives 0.1,
+    a two-finger pinch more than 1."""
 
     min_lift_m: float = 0.05
     """How far the wrist rises with the closed hand [m]."""
@@ -104,42 +126,31 @@ def find_pick(
         record: what was recorded.
         rules: what it must show.
         grasp: how objects are taken; None for the operator's wrap.
-
-    Raises:
-        ConfigError: arrays of the recording contradict each other.
     """
     rules, grasp = rules or PickRules(), grasp or GraspGeometry()
-    steps = len(record.wrist_pos_b)
-    record = replace(record, tracked=np.broadcast_to(record.tracked, steps))
-    bent = bend_share(record.hand_joint_pos, record.rate_hz)
-    holding = held(bent)
-    rejection = _cannot_search(record, rules, bent, holding)
+    holding = find_holding(record.wrist_pos_b, record.hand_joint_pos, record.bin_pos_b, record.rate_hz)
+    rejection = _cannot_search(record, rules, holding)
     if rejection is not None:
         return rejection
-    events = find_events(record.wrist_pos_b, bent, holding, record.belt_velocity_b, record.bin_pos_b, record.rate_hz)
+    events = find_events(record.wrist_pos_b, holding, record.belt_velocity_b, record.bin_pos_b, record.rate_hz)
     rejection = _broken_rule(record, rules, events)
     return rejection or FoundPick(_demonstration(record, events, grasp), events)
 
 
-def _cannot_search(record: PickRecord, rules: PickRules, bent: np.ndarray, holding: slice) -> Rejection | None:
-    steps = len(bent)
-    duration = (steps - 1) / record.rate_hz
-    if duration < rules.min_duration_s or steps < len(Phase) * MIN_STEPS + 1:
-        return Rejection("duration", duration, rules.min_duration_s, "s")
-    most_bent, most_open = (record.hand_joint_pos[int(pick)] for pick in (bent.argmax(), bent.argmin()))
-    closing = float(np.linalg.norm(most_bent - most_open))
+def _cannot_search(record: PickRecord, rules: PickRules, holding: Holding) -> Rejection | None:
+    if (rejection := _too_short(len(record.wrist_pos_b), record, rules)) is not None:
+        return rejection
+    closing, opening = float(holding.opened[holding.closing]), float(holding.opened[holding.opening])
     if closing < rules.min_closing_rad:
         return Rejection("closing", closing, rules.min_closing_rad, "rad")
-    opening = float(1.0 - bent[holding.stop - 1 :].min()) if holding.stop > holding.start else 0.0
-    if holding.stop == steps or opening < rules.min_opening:
-        return Rejection("opening", opening, rules.min_opening)
+    if opening < rules.min_opening * closing:
+        return Rejection("opening", opening, rules.min_opening * closing, "rad")
     return None
 
 
 def _broken_rule(record: PickRecord, rules: PickRules, events: PickEvents) -> Rejection | None:
-    duration = (events.end - events.onset) / record.rate_hz
-    if duration < rules.min_duration_s:
-        return Rejection("duration", duration, rules.min_duration_s, "s")
+    if (rejection := _too_short(events.end + 1 - events.onset, record, rules)) is not None:
+        return rejection
     height = record.wrist_pos_b[events.close : events.release + 1, 2]
     lifted = float(height.max() - height[: max(events.lift - events.close, 1)].mean())
     if lifted < rules.min_lift_m:
@@ -153,6 +164,12 @@ def _broken_rule(record: PickRecord, rules: PickRules, events: PickEvents) -> Re
     return None
 
 
+def _too_short(steps: int, record: PickRecord, rules: PickRules) -> Rejection | None:
+    duration = (steps - 1) / record.rate_hz
+    limit = max(rules.min_duration_s, len(Phase) * MIN_STEPS / record.rate_hz)
+    return Rejection("duration", duration, limit, "s") if duration < limit else None
+
+
 def longest_gap(tracked: np.ndarray) -> int:
     """Return how many steps in a row of `tracked` (T,) are False at most."""
     edges = np.flatnonzero(np.diff(np.concatenate([[True], tracked, [True]]).astype(np.int8)))
@@ -160,10 +177,12 @@ def longest_gap(tracked: np.ndarray) -> int:
 
 
 def _demonstration(record: PickRecord, events: PickEvents, grasp: GraspGeometry) -> Demonstration:
-    kept = slice(events.onset, max(events.end, events.retreat + MIN_STEPS) + 1)
+    kept = slice(events.onset, events.end + 1)
     wrist_pos, wrist_quat = record.wrist_pos_b[kept], record.wrist_quat_b[kept]
     phase = _phases(events, len(wrist_pos))
-    velocity = _belt_velocity(record, events)
+    velocity = record.belt_velocity_b
+    if velocity is None:
+        velocity = mean_velocity(record.wrist_pos_b, events.close, events.lift, record.rate_hz)
     taken_pos, taken_yaw = _taken_object(wrist_pos, wrist_quat, phase, velocity / record.rate_hz, grasp)
     placed_pos, placed_yaw = carried_object(
         wrist_pos,
@@ -198,14 +217,6 @@ def _phases(events: PickEvents, steps: int) -> np.ndarray:
     begins = np.maximum.accumulate(np.maximum(begins, MIN_STEPS) - order) + order
     latest = steps - order[::-1]
     return np.searchsorted(np.minimum(begins, latest), np.arange(steps), side="right").astype(np.int64)
-
-
-def _belt_velocity(record: PickRecord, events: PickEvents) -> np.ndarray:
-    """Return the belt's velocity (3,), or else the hand's between the onset of closing and the lift."""
-    if record.belt_velocity_b is not None:
-        return record.belt_velocity_b
-    ridden = record.wrist_pos_b[events.lift] - record.wrist_pos_b[events.close]
-    return ridden * (1.0, 1.0, 0.0) * record.rate_hz / (events.lift - events.close)
 
 
 def _taken_object(
