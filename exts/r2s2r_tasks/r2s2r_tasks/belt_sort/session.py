@@ -22,6 +22,7 @@ from r2s2r_tasks.belt_sort.physics_cfg import check_grasp_settings
 
 STATE_TASK = "R2S2R-BeltSort-XArm7Allegro"
 CAMERA_TASK = "R2S2R-BeltSort-XArm7Allegro-Camera"
+MIMIC_TASK = "R2S2R-BeltSort-XArm7Allegro-Mimic"
 
 PHYSICS_PRESETS = ("newton_mjwarp", "physx")
 RENDERER_PRESETS = ("newton_renderer", "rtx", "isaacsim_rtx")
@@ -38,6 +39,7 @@ def belt_sort_env(
     physics: str = "newton_mjwarp",
     renderer: str = "newton_renderer",
     world: World | None = None,
+    task: str | None = None,
 ) -> Iterator[ManagerBasedRLEnv]:
     """Open the task and close it again.
 
@@ -50,6 +52,7 @@ def belt_sort_env(
         physics: one of :data:`PHYSICS_PRESETS`.
         renderer: one of :data:`RENDERER_PRESETS`.
         world: what the cell is made after; None for the nominal world.
+        task: its registered name; None for the task with or without cameras, by `picture_size`.
 
     Raises:
         ConfigError: no environment, an unknown name, or a device that is not there.
@@ -57,7 +60,7 @@ def belt_sort_env(
     check_choice(num_envs, device, condition, picture_size)
     choose("physics", physics, PHYSICS_PRESETS)
     choose("renderer", renderer, RENDERER_PRESETS)
-    task = STATE_TASK if picture_size is None else CAMERA_TASK
+    task = task or (STATE_TASK if picture_size is None else CAMERA_TASK)
     presets = [condition] + ([] if picture_size is None else [_size_preset(picture_size)])
     overrides = [f"presets={','.join(presets)}", f"physics={physics}"]
     if picture_size is not None:
