@@ -42,9 +42,9 @@ class ReplayCfg:
     push_s: float = 0.8
     """Way out and back [s] at the demonstration's own speed."""
 
-    lead_s: float = 1.0 / 30.0
-    """How far ahead of the moving object the wrist aims [s]: the delay of the nominal arm on a steady motion, one
-    control step (see :data:`r2s2r.contracts.world.NATURAL_FREQUENCY`)."""
+    lead_s: float = 0.058
+    """How far ahead of the moving object the wrist aims [s]: how late the nominal arm is on a steady motion, measured
+    in simulation. Another world has another one, which a generation measures before its first attempt."""
 
     arrival_m: float = 0.006
     """The hand closes only once the wrist is this near to its place beside the object [m]."""

@@ -5,6 +5,7 @@ the policy, in as many environments as pay off, by a process of its own if need 
 in it: joints and objects in its privileged state, colours and lamps by its number.
 """
 
+import time
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -59,9 +60,12 @@ class Film:
             name: np.zeros((env.num_envs, t, *env.observation_manager.group_obs_dim[name]), dtype=np.uint8)
             for name in PICTURES
         }
-        self._gazes = [Gaze(env.scene[name.replace("rgb", "camera")]) for name in PICTURES]
+        self._cameras = [env.scene[name.replace("rgb", "camera")] for name in PICTURES]
+        self._gazes = [Gaze(camera) for camera in self._cameras]
         self.rendered = 0
         """Pictures of each camera so far that belong to an episode."""
+        self.rendering_s = 0.0
+        """Time spent on ray tracing so far [s]."""
         self.looks = 0
         """Pictures of each camera so far, those of environments without an episode included."""
 
@@ -136,6 +140,11 @@ class Film:
         """Return what each camera sees (N, H, W, 3) uint8."""
         self._env.sim.forward()
         self._env.scene.update(self._env.step_dt)
+        began = time.perf_counter()
+        for camera in self._cameras:
+            camera.update(0.0, force_recompute=True)
+        wp.synchronize_device(self._env.device)
+        self.rendering_s += time.perf_counter() - began
         return {name: self._env.observation_manager.compute_group(name).cpu().numpy() for name in PICTURES}
 
 
