@@ -5,8 +5,17 @@ import pytest
 
 from r2s2r.contracts.errors import RecordingError
 from r2s2r.recording.load import LOADERS, load_hand_recording
+from r2s2r.recording.statement import describe
 
-from ..hand_layouts import mano_joint_fields, openxr_fields, save, vision_pro_fields, wandering
+from ..hand_layouts import (
+    mano_joint_fields,
+    mano_parameter_fields,
+    mediapipe_fields,
+    openxr_fields,
+    save,
+    vision_pro_fields,
+    wandering,
+)
 from ..synthetic_hand import hand_keypoints
 
 FRAMES = 60
@@ -23,7 +32,7 @@ MISSTATED = {
         ({"time_s": None}, "time_s missing; the file holds"),
         ({"joint_valid": 2.0 * np.ones((FRAMES, 26))}, "joint_valid holds 2, allowed are true and false"),
         ({"joint_positions_m": np.zeros((FRAMES, 20, 3))}, "20 joints without joint_names; allowed are 25"),
-        ({"joint_positions_m": np.zeros((FRAMES, 26))}, r"has shape \(60, 26\), expected \(any, any, 3\)"),
+        ({"joint_positions_m": np.zeros((FRAMES, 26))}, r"has shape \(60, 26\), expected \(60, any, 3\)"),
     ],
     "vision_pro": [
         ({"time_s": None}, "time_s missing; the stream has no stamps"),
@@ -32,13 +41,14 @@ MISSTATED = {
             {"right_fingers": np.tile(np.eye(4), (FRAMES, 24, 1, 1))},
             "right_fingers has 24 joints, allowed are 25 or 27",
         ),
+        ({"right_wrist": np.full((FRAMES, 4, 4), np.inf)}, r"right_wrist is infinite at \(0, 0, 0\)"),
         ({"right_wrist": np.full((FRAMES, 4, 4), np.nan)}, "right_wrist is no pose .* at frame 0"),
         ({"right_wrist": np.tile(2.0 * np.eye(4), (FRAMES, 1, 1))}, "right_wrist is no pose .* at frame 0"),
     ],
     "mano": [
         ({"joint_order": None}, "joint_order missing, allowed are mano, openpose"),
         ({"up_axis": "x"}, "up_axis is 'x', allowed are z, y, -y"),
-        ({"mano_joints_m": np.zeros((FRAMES, 16, 3))}, r"has shape \(60, 16, 3\), expected \(any, 21, 3\)"),
+        ({"mano_joints_m": np.zeros((FRAMES, 16, 3))}, r"has shape \(60, 16, 3\), expected \(60, 21, 3\)"),
     ],
 }
 
@@ -92,6 +102,37 @@ def test_file_of_two_types_asks_which(tmp_path):
         load_hand_recording(path)
     assert load_hand_recording(path, "vision_pro").facts.kind.startswith("Apple Vision Pro")
     assert set(LOADERS) >= {"leap", "qualisys", "keypoints", "webxr", "openxr", "vision_pro", "mano", "mediapipe"}
+
+
+@pytest.mark.filterwarnings("error")
+def test_damage_of_any_kind_is_one_line_or_a_recording(tmp_path, rng):
+    """200 files with two fields lost, cut, emptied, of another type or scale: nothing but RecordingError."""
+    layouts = [make(POINTS, POS, QUAT, TIME_S) for make in (openxr_fields, vision_pro_fields, mano_joint_fields)]
+    layouts += [mediapipe_fields(POINTS, QUAT, TIME_S)]
+    layouts += [mano_parameter_fields(POINTS[0], 0.5 * np.ones((FRAMES, 4)), POS, QUAT, TIME_S)]
+    refused = 0
+    for _ in range(200):
+        fields = dict(layouts[rng.integers(len(layouts))])
+        for name in rng.choice(list(fields), 2, replace=False):
+            fields[name] = _damaged(np.asarray(fields[name]), rng)
+        path = save(tmp_path / rng.choice(["a.npz", "a.json"]), {k: v for k, v in fields.items() if v is not None})
+        try:
+            describe(load_hand_recording(path)).lines()
+        except RecordingError as error:
+            refused += 1
+            assert "\n" not in str(error)
+    assert refused > 100
+
+
+def _damaged(value, rng):
+    """Return a field that is lost (None), or wrong in one of many ways."""
+    numbers = value.dtype.kind in "fi"
+    some = rng.random(value.shape) < 0.05
+    ways = [None, np.array("nonsense"), np.array(7.5), np.stack([value, value]), value.reshape(-1)]
+    ways += [value[:0], value[:1], value[: len(value) // 2]] if value.ndim else []
+    ways += [0 * value, 1e3 * value, 1e-3 * value, np.full(value.shape, np.nan)] if numbers else []
+    ways += [np.where(some, np.nan, value), value + rng.normal(size=value.shape)] if numbers else []
+    return ways[rng.integers(len(ways))]
 
 
 def _shorter(fields, frames):

@@ -70,6 +70,26 @@ def test_qualisys_object_rests_and_hand_moves(data_dir):
     assert not recording.valid[:, 0].any()
 
 
+def test_qualisys_frames_without_the_triangle_have_no_wrist(data_dir, tmp_path):
+    """Lost markers of the hand are NaN: the wrist holds and is flagged, and a hand never seen whole is refused."""
+    with np.load(data_dir / "hand_motion/qualisys_reach_grasp.npz") as file:
+        arrays = {name: file[name][:1000] if len(file[name]) == 6000 else file[name] for name in file.files}
+    top = list(arrays["marker_names"]).index("hand_top")
+    arrays["markers_mm"][200:230, top] = np.nan
+    np.savez(tmp_path / "a.npz", **arrays)
+    recording = load_hand_recording(tmp_path / "a.npz")
+    assert np.flatnonzero(~recording.wrist_valid).tolist() == list(range(200, 230))
+    assert [(s.frames, s.reason) for s in recording.spans] == [(30, "wrist lost")]
+    arrays["markers_mm"][:, top] = np.nan
+    np.savez(tmp_path / "b.npz", **arrays)
+    with pytest.raises(RecordingError, match="hand_top, hand_left, hand_right are never seen together"):
+        load_hand_recording(tmp_path / "b.npz")
+    arrays["markers_mm"][:, top] = np.arange(1000)[:, None]
+    np.savez(tmp_path / "c.npz", **arrays)
+    with pytest.raises(RecordingError, match="are no rigid triangle"):
+        load_hand_recording(tmp_path / "c.npz")
+
+
 def test_webxr_hands_mirror_each_other(data_dir):
     right = load_webxr(data_dir / "hand_motion/webxr_hand_poses_right.json")
     left = load_webxr(data_dir / "hand_motion/webxr_hand_poses_left.json")
@@ -99,7 +119,7 @@ def test_pickles_are_never_opened(tmp_path):
 
 def test_wrong_shape_and_names_are_named(tmp_path):
     np.savez(tmp_path / "flat.npz", joints_m=np.zeros((5, 63)))
-    with pytest.raises(RecordingError, match=r"joints_m has shape \(5, 63\), expected \(T, 21, 3\)"):
+    with pytest.raises(RecordingError, match=r"joints_m has shape \(5, 63\), expected \(any, 21, 3\)"):
         load_keypoints(tmp_path / "flat.npz")
     np.savez(tmp_path / "bare.npz", time_us=np.zeros(3))
     with pytest.raises(RecordingError, match="palm_position_mm.* missing; the file holds time_us"):

@@ -26,10 +26,10 @@ class Fields:
         return name in self.values
 
     def array(self, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
-        """Return a field of numbers; None in `shape` stands for any length.
+        """Return a field of numbers, NaN where one is missing; None in `shape` stands for any length.
 
         Raises:
-            RecordingError: it is missing, no numbers or of another shape.
+            RecordingError: it is missing, no numbers, infinite, or of another shape.
         """
         self._require(name)
         value = self.values[name]
@@ -40,6 +40,20 @@ class Fields:
         wanted = ", ".join("any" if length is None else str(length) for length in shape)
         if value.ndim != len(shape) or any(w not in (None, g) for w, g in zip(shape, value.shape, strict=True)):
             raise RecordingError(f"{self.path}: {name} has shape {value.shape}, expected ({wanted})")
+        infinite = np.argwhere(np.isinf(value))
+        if len(infinite):
+            raise RecordingError(f"{self.path}: {name} is infinite at {tuple(infinite[0].tolist())}")
+        return value
+
+    def times(self, name: str = "time_s") -> np.ndarray:
+        """Return the stamps (T,) that every other field of frames has to agree with.
+
+        Raises:
+            RecordingError: they are missing, no numbers, or fewer than two.
+        """
+        value = self.array(name, (None,))
+        if len(value) < 2:
+            raise RecordingError(f"{self.path}: {len(value)} frames, at least 2 are needed")
         return value
 
     def flags(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
@@ -71,6 +85,18 @@ class Fields:
         if value.ndim or str(value) not in allowed:
             raise RecordingError(f"{self.path}: {name} is {_shown(value)}, allowed are {choices}")
         return str(value)
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """Return a field of texts, e.g. names in order.
+
+        Raises:
+            RecordingError: it is missing or no list of texts.
+        """
+        self._require(name)
+        value = self.values[name]
+        if value.ndim != 1 or not all(isinstance(text, str) for text in value.tolist()):
+            raise RecordingError(f"{self.path}: {name} is {_shown(value)}, expected a list of names")
+        return tuple(value.tolist())
 
     def flag(self, name: str, why: str) -> bool:
         """Return a field that is yes or no; `why` says in the message what it decides.

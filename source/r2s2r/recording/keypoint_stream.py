@@ -4,10 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from r2s2r.contracts.errors import RecordingError
+from r2s2r.recording.field_file import read_fields
 from r2s2r.recording.hand_facts import HANDEDNESS, SourceFacts, which_hand
 from r2s2r.recording.hand_recording import HandRecording
-from r2s2r.recording.npz_file import read_npz
 
 ASSUMED_RATE_HZ = 30.0
 """The file carries no time; cameras of hand trackers run at 30 Hz."""
@@ -25,14 +24,12 @@ def load_keypoints(
         rate_hz: frames a second.
 
     Raises:
-        RecordingError: see :class:`HandRecording` and :func:`read_npz`.
+        RecordingError: see :class:`HandRecording` and :class:`Fields`.
     """
     hand, who = which_hand(path, None, handedness)
     if mirrored_input:
         hand, who = HANDEDNESS[1 - HANDEDNESS.index(hand)], f"{who}, exchanged since the picture was mirrored"
-    keypoints = read_npz(path, ("joints_m",))["joints_m"]
-    if keypoints.ndim != 3 or keypoints.shape[1:] != (21, 3):
-        raise RecordingError(f"{path}: joints_m has shape {keypoints.shape}, expected (T, 21, 3)")
+    keypoints = read_fields(path).array("joints_m", (None, 21, 3))
     return HandRecording(
         source=f"keypoint stream {path.name}",
         handedness=hand,

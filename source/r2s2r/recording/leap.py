@@ -6,23 +6,16 @@ import numpy as np
 
 from r2s2r.contracts.errors import RecordingError
 from r2s2r.contracts.transforms import quat_from_matrix
+from r2s2r.recording.field_file import read_fields
 from r2s2r.recording.hand_axes import Z_UP_FROM_Y_UP
 from r2s2r.recording.hand_facts import SourceFacts, which_hand
 from r2s2r.recording.hand_recording import HandRecording
-from r2s2r.recording.npz_file import read_npz
 
 FINGERS = ("thumb", "index", "middle", "ring", "pinky")
 JOINTS = ("mcp", "pip", "dip", "tip")
 
-_ARRAYS = (
-    "time_us",
-    "palm_position_mm",
-    "palm_normal",
-    "palm_direction",
-    "finger_joints_mm",
-    "finger_names",
-    "joint_names",
-)
+UNIT_TOLERANCE = 0.01
+"""How far the length of the palm's unit vectors may be from one; the device's are off by 1e-6."""
 
 
 def load_leap(path: Path, handedness: str | None = None) -> HandRecording:
@@ -36,27 +29,31 @@ def load_leap(path: Path, handedness: str | None = None) -> HandRecording:
         handedness: which hand it was, since the file does not say; right if None.
 
     Raises:
-        RecordingError: see :class:`HandRecording` and :func:`read_npz`; finger or joint names in another order.
+        RecordingError: see :class:`HandRecording` and :class:`Fields`; finger or joint names in another order.
     """
-    arrays = read_npz(path, _ARRAYS)
-    if tuple(arrays["finger_names"]) != FINGERS or tuple(arrays["joint_names"]) != JOINTS:
-        raise RecordingError(f"{path}: finger or joint names differ from {', '.join(FINGERS)} by {', '.join(JOINTS)}")
+    fields = read_fields(path)
     hand, who = which_hand(path, None, handedness)
-    frames = len(arrays["time_us"])
+    time_us = fields.times("time_us")
+    frames = len(time_us)
+    position, normal, direction = (
+        fields.array(name, (frames, 3)) @ Z_UP_FROM_Y_UP.T
+        for name in ("palm_position_mm", "palm_normal", "palm_direction")
+    )
+    joints = fields.array("finger_joints_mm", (frames, len(FINGERS), len(JOINTS), 3)) @ Z_UP_FROM_Y_UP.T
+    if fields.words("finger_names") != FINGERS or fields.words("joint_names") != JOINTS:
+        raise RecordingError(f"{path}: finger or joint names differ from {', '.join(FINGERS)} by {', '.join(JOINTS)}")
     keypoints = np.full((frames, 21, 3), np.nan)
-    keypoints[:, 1:] = arrays["finger_joints_mm"].reshape(frames, 20, 3) @ Z_UP_FROM_Y_UP.T / 1000.0
+    keypoints[:, 1:] = joints.reshape(frames, 20, 3) / 1000.0
     valid = np.ones((frames, 21), dtype=bool)
     valid[:, 0] = False
-    normal, direction = arrays["palm_normal"] @ Z_UP_FROM_Y_UP.T, arrays["palm_direction"] @ Z_UP_FROM_Y_UP.T
-    axes = np.stack([normal, np.cross(direction, normal), direction], axis=-1)
     return HandRecording(
         source=f"Leap Motion {path.name}",
         handedness=hand,
-        time_s=(arrays["time_us"] - arrays["time_us"][:1]) / 1e6,
+        time_s=(time_us - time_us[0]) / 1e6,
         keypoints_m=keypoints,
         valid=valid,
-        wrist_pos=arrays["palm_position_mm"] @ Z_UP_FROM_Y_UP.T / 1000.0,
-        wrist_quat=quat_from_matrix(axes),
+        wrist_pos=position / 1000.0,
+        wrist_quat=_palm_quat(path, normal, direction),
         facts=SourceFacts(
             kind="Leap Motion controller",
             unit="millimetres, divided by 1000",
@@ -66,3 +63,14 @@ def load_leap(path: Path, handedness: str | None = None) -> HandRecording:
             notes=("the wrist joint itself is not in the file",),
         ),
     )
+
+
+def _palm_quat(path: Path, normal: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """Return the orientation (T, 4) of a palm with the measured unit vectors (T, 3)."""
+    lengths = np.linalg.norm([normal, direction], axis=-1)
+    broken = ~(np.abs(lengths - 1.0) < UNIT_TOLERANCE).all(axis=0)
+    if broken.any():
+        raise RecordingError(
+            f"{path}: palm_normal or palm_direction is no unit vector at frame {int(np.argmax(broken))}"
+        )
+    return quat_from_matrix(np.stack([normal, np.cross(direction, normal), direction], axis=-1))

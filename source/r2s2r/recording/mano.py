@@ -37,12 +37,13 @@ def load_mano(path: Path, handedness: str | None = None) -> HandRecording:
     """
     fields = read_fields(path)
     hand, who = which_hand(path, fields.word("handedness", HANDEDNESS), handedness)
+    time_s = fields.times()
     if "mano_joints_m" in fields:
-        points, moves = _ordered_joints(fields), fields.word("space", SPACES) == "world"
+        points, moves = _ordered_joints(fields, len(time_s)), fields.word("space", SPACES) == "world"
         axes, how = knuckle_axes(points, hand), "wrist joint, axes from the knuckles"
         notes = ()
     else:
-        points, axes, notes = _posed(fields, hand)
+        points, axes, notes = _posed(fields, hand, len(time_s))
         moves, how = "transl" in fields, "wrist joint and global_orient"
     valid = np.all(np.isfinite(points), axis=-1)
     if "joint_valid" in fields:
@@ -55,7 +56,7 @@ def load_mano(path: Path, handedness: str | None = None) -> HandRecording:
     return HandRecording(
         source=f"MANO {path.name}",
         handedness=hand,
-        time_s=fields.array("time_s", (len(points),)),
+        time_s=time_s,
         keypoints_m=points,
         valid=valid,
         facts=SourceFacts("MANO hand", "metres, taken as they are", told, who, how if moves else "none", notes),
@@ -81,42 +82,42 @@ def chain_joints(rest: np.ndarray, rotvec: np.ndarray) -> tuple[np.ndarray, np.n
     return np.stack(places, axis=1), frames[0]
 
 
-def _ordered_joints(fields: Fields) -> np.ndarray:
+def _ordered_joints(fields: Fields, frames: int) -> np.ndarray:
     """Return keypoints (T, 21, 3) of a file of joints."""
-    joints = fields.array("mano_joints_m", (None, 21, 3))
+    joints = fields.array("mano_joints_m", (frames, 21, 3))
     order = fields.word("joint_order", tuple(JOINT_ORDERS), "the order of mano_joints_m")
     return joints[:, JOINT_ORDERS[order]]
 
 
-def _posed(fields: Fields, handedness: str) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+def _posed(fields: Fields, handedness: str, frames: int) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
     """Return keypoints (T, 21, 3), the palm's axes (T, 3, 3) and notes of a file of parameters."""
-    pose, notes = _hand_pose(fields)
+    pose, notes = _hand_pose(fields, frames)
     rest = fields.array("rest_joints", (None, 3))
     if len(rest) != 21:
         raise RecordingError(
             f"{fields.path}: rest_joints has {len(rest)} rows, expected 21: the 16 joints, then the tips of thumb, "
             "index, middle, ring and little finger, which are vertices of the model"
         )
-    root = fields.array("global_orient", (len(pose), 3))
-    points, turn = chain_joints(rest, np.concatenate([root[:, None], pose.reshape(len(pose), -1, 3)], axis=1))
+    root = fields.array("global_orient", (frames, 3))
+    points, turn = chain_joints(rest, np.concatenate([root[:, None], pose.reshape(frames, -1, 3)], axis=1))
     if "transl" in fields:
-        points = points + fields.array("transl", (len(pose), 3))[:, None]
+        points = points + fields.array("transl", (frames, 3))[:, None]
     palm = knuckle_axes(rest[list(KEYPOINTS_OF_MANO)], handedness)
     return points[:, KEYPOINTS_OF_MANO], turn @ palm, notes
 
 
-def _hand_pose(fields: Fields) -> tuple[np.ndarray, tuple[str, ...]]:
+def _hand_pose(fields: Fields, frames: int) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return the 15 joints' rotation vectors (T, 45), relative to the rest pose, and what they were made of."""
     why = "the same numbers mean other hands in each"
     space = fields.word("pose_space", POSE_SPACES, why)
     mean = fields.word("pose_mean", POSE_MEANS, why)
     if space == "axis_angle":
-        pose, told = fields.array("hand_pose", (None, POSE_SIZE)), "axis-angle"
+        pose, told = fields.array("hand_pose", (frames, POSE_SIZE)), "axis-angle"
     else:
-        count = int(fields.array("components", ()))
-        pose = fields.array("hand_pose", (None, None))
-        if pose.shape[1] != count:
-            raise RecordingError(f"{fields.path}: hand_pose has {pose.shape[1]} columns, components says {count}")
+        said, pose = float(fields.array("components", ())), fields.array("hand_pose", (frames, None))
+        count = pose.shape[1]
+        if count != said:
+            raise RecordingError(f"{fields.path}: hand_pose has {count} columns, components says {said:g}")
         pose, told = pose @ fields.array("pca_basis", (count, POSE_SIZE)), f"PCA of {count} components"
     if mean == "mean":
         pose = pose + fields.array("mean_pose", (POSE_SIZE,))

@@ -28,11 +28,12 @@ def load_mediapipe(path: Path, handedness: str | None = None) -> HandRecording:
     mirrored = fields.flag("mirrored_input", "MediaPipe's label is that of a mirrored picture; true exchanges it")
     shown = HANDEDNESS[1 - HANDEDNESS.index(label)] if mirrored else label
     hand, who = which_hand(path, shown, handedness)
-    points = fields.array(WORLD, (None, 21, 3))
+    time_s = fields.times()
+    points = fields.array(WORLD, (len(time_s), 21, 3))
     return HandRecording(
         source=f"MediaPipe {path.name}",
         handedness=hand,
-        time_s=fields.array("time_s", (len(points),)),
+        time_s=time_s,
         keypoints_m=points - points[:, :1],
         valid=np.all(np.isfinite(points), axis=-1) & np.all(np.isfinite(points[:, :1]), axis=-1),
         facts=SourceFacts(

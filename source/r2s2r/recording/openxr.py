@@ -103,8 +103,8 @@ def _wrist_pose(keypoints: np.ndarray, wrist_quat: np.ndarray | None, handedness
 
 def _joints(fields: Fields, space: str) -> tuple[HeadsetJoints, tuple[str, ...]]:
     """Return the joints in a file and what has to be told about them."""
-    pos = fields.array("joint_positions_m", (None, None, 3))
-    time_s = fields.array("time_s", (len(pos),))
+    time_s = fields.times()
+    pos = fields.array("joint_positions_m", (len(time_s), None, 3))
     order = _order(fields, pos.shape[1])
     notes = () if len(OPENXR_JOINTS) == pos.shape[1] else ("no palm joint in the file, none is needed",)
     if "joint_valid" in fields:
@@ -124,7 +124,7 @@ def _joints(fields: Fields, space: str) -> tuple[HeadsetJoints, tuple[str, ...]]
 def _order(fields: Fields, count: int) -> list[int]:
     """Return the index in the file of each of WebXR's 25 joints."""
     if "joint_names" in fields:
-        names = [str(name) for name in fields.values["joint_names"].reshape(-1)]
+        names = fields.words("joint_names")
         missing = [name for name in WEBXR_JOINTS if name not in names]
         if missing or len(names) != count:
             raise RecordingError(

@@ -6,9 +6,9 @@ import numpy as np
 
 from r2s2r.contracts.errors import RecordingError
 from r2s2r.contracts.transforms import quat_from_matrix
+from r2s2r.recording.field_file import Fields, read_fields
 from r2s2r.recording.hand_facts import SourceFacts, which_hand
 from r2s2r.recording.hand_recording import KEYPOINTS, HandRecording
-from r2s2r.recording.npz_file import read_npz
 
 HAND_MARKERS = ("hand_top", "hand_left", "hand_right")
 """Rigid triangle on the back of the hand: top towards the fingers, left on the thumb's side."""
@@ -29,6 +29,10 @@ RIGID_TO_M = 0.002
 """How far a distance of the hand's triangle may vary (standard deviation) [m]; measured: 0.0001."""
 
 
+SHORTEST_SIDE_M = 0.01
+"""Markers closer together than this show no direction [m]; measured: 0.031."""
+
+
 def load_qualisys(path: Path, handedness: str | None = None) -> HandRecording:
     """Return a reach-and-grasp recording with the wrist's and the object's motion. The layout is that of a right hand.
 
@@ -36,23 +40,25 @@ def load_qualisys(path: Path, handedness: str | None = None) -> HandRecording:
     through the hand, out of the palm.
 
     Raises:
-        RecordingError: markers are missing, the hand's triangle was lost or is not rigid; see :class:`HandRecording`.
+        RecordingError: markers are missing, the hand's triangle is never seen or not rigid; see :class:`HandRecording`.
     """
-    arrays = read_npz(path, ("time_s", "markers_mm", "marker_names"))
-    markers = _named_markers(arrays["markers_mm"] / 1000.0, [str(name) for name in arrays["marker_names"]], path)
+    fields = read_fields(path)
+    time_s = fields.times()
+    markers = _named_markers(fields, len(time_s))
     hand, _ = which_hand(path, "right", handedness)
-    wrist_pos, axes = _hand_pose(markers, path)
-    keypoints = np.full((len(wrist_pos), 21, 3), np.nan)
+    wrist_pos, axes, seen = _hand_pose(markers, path)
+    keypoints = np.full((len(time_s), 21, 3), np.nan)
     for keypoint, marker in FINGER_MARKERS.items():
         keypoints[:, KEYPOINTS.index(keypoint)] = markers[marker]
     return HandRecording(
         source=f"Qualisys {path.name}",
         handedness=hand,
-        time_s=arrays["time_s"],
+        time_s=time_s,
         keypoints_m=keypoints,
         valid=np.all(np.isfinite(keypoints), axis=-1),
         wrist_pos=wrist_pos,
         wrist_quat=quat_from_matrix(axes),
+        wrist_valid=seen,
         object_pos=np.mean([markers[name] for name in OBJECT_MARKERS], axis=0),
         facts=SourceFacts(
             kind="Qualisys optical motion capture",
@@ -65,28 +71,36 @@ def load_qualisys(path: Path, handedness: str | None = None) -> HandRecording:
     )
 
 
-def _named_markers(markers: np.ndarray, names: list[str], path: Path) -> dict[str, np.ndarray]:
+def _named_markers(fields: Fields, frames: int) -> dict[str, np.ndarray]:
+    """Return positions (T, 3) [m] of each marker that is needed."""
+    names = fields.words("marker_names")
     needed = (*HAND_MARKERS, *OBJECT_MARKERS, *FINGER_MARKERS.values())
     missing = [name for name in needed if name not in names]
     if missing:
-        raise RecordingError(f"{path}: markers missing: {', '.join(missing)}; the file has {', '.join(names)}")
+        raise RecordingError(f"{fields.path}: markers missing: {', '.join(missing)}; the file has {', '.join(names)}")
+    markers = fields.array("markers_mm", (frames, len(names), 3)) / 1000.0
+    markers = np.where(np.isfinite(markers), markers, np.nan)
     return {name: markers[:, names.index(name)] for name in needed}
 
 
-def _hand_pose(markers: dict[str, np.ndarray], path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Return positions (T, 3) and axes (T, 3, 3) of the triangle on the back of the hand."""
-    top, left, right = (markers[name] for name in HAND_MARKERS)
-    sides = [np.linalg.norm(a - b, axis=-1) for a, b in ((top, left), (top, right), (left, right))]
-    spread = max(float(np.std(side)) for side in sides)
-    if not spread <= RIGID_TO_M:
+def _hand_pose(markers: dict[str, np.ndarray], path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return positions (T, 3), axes (T, 3, 3) and whether it was seen (T,) of the triangle on the back of the hand."""
+    triangle = np.stack([markers[name] for name in HAND_MARKERS])
+    seen = np.all(np.isfinite(triangle), axis=(0, 2))
+    if not seen.any():
+        raise RecordingError(f"{path}: the markers {', '.join(HAND_MARKERS)} are never seen together")
+    top, left, right = np.where(seen[:, None], triangle, triangle[:, np.argmax(seen)][:, None])
+    sides = np.array([np.linalg.norm(a - b, axis=-1) for a, b in ((top, left), (top, right), (left, right))])
+    spread, shortest = float(sides.std(axis=1).max()), float(sides.min())
+    if not (spread <= RIGID_TO_M and shortest >= SHORTEST_SIDE_M):
         raise RecordingError(
-            f"{path}: the markers {', '.join(HAND_MARKERS)} are lost or not rigid: "
-            f"their distances vary by {spread:.4f} m, allowed are {RIGID_TO_M} m"
+            f"{path}: the markers {', '.join(HAND_MARKERS)} are no rigid triangle: sides vary by {spread:.4f} m "
+            f"and are {shortest:.4f} m at least; allowed are {RIGID_TO_M} m, and {SHORTEST_SIDE_M} m and more"
         )
     across = _unit(left - right)
     normal = _unit(np.cross(across, top - 0.5 * (left + right)))
     axes = np.stack([normal, across, np.cross(normal, across)], axis=-1)
-    return (top + left + right) / 3.0, axes
+    return (top + left + right) / 3.0, axes, seen
 
 
 def _unit(vector: np.ndarray) -> np.ndarray:

@@ -48,13 +48,11 @@ def load_vision_pro(path: Path, handedness: str | None = None) -> HandRecording:
         raise RecordingError(f"{path}: neither right_wrist nor left_wrist; the file holds {', '.join(fields.values)}")
     in_file = there[0] if len(there) == 1 or handedness is None else handedness
     hand, who = which_hand(path, in_file, handedness)
-    wrist, notes = _poses(fields, f"{hand}_wrist", ()), _check_up(fields)
-    frames = len(wrist)
     if "time_s" not in fields:
         raise RecordingError(f"{path}: time_s missing; the stream has no stamps, save one for each frame")
-    joints = _poses(fields, f"{hand}_fingers", JOINT_COUNTS)
-    if len(joints) != frames:
-        raise RecordingError(f"{path}: {len(joints)} frames of {hand}_fingers for {frames} of {hand}_wrist")
+    time_s = fields.times()
+    frames, notes = len(time_s), _check_up(fields, len(time_s))
+    wrist, joints = _poses(fields, f"{hand}_wrist", frames, ()), _poses(fields, f"{hand}_fingers", frames, JOINT_COUNTS)
     local = joints[:, :, :3, 3][:, KEYPOINTS_OF_25]
     seen = np.linalg.norm(np.ptp(local, axis=1), axis=-1) > NO_EXTENT_M
     if f"{hand}_tracked" in fields:
@@ -64,7 +62,7 @@ def load_vision_pro(path: Path, handedness: str | None = None) -> HandRecording:
     return HandRecording(
         source=f"Vision Pro {path.name}",
         handedness=hand,
-        time_s=fields.array("time_s", (frames,)),
+        time_s=time_s,
         keypoints_m=pose_apply(wrist[:, None], local),
         valid=np.repeat(seen[:, None], 21, axis=1),
         wrist_pos=wrist[:, :3, 3],
@@ -81,12 +79,12 @@ def load_vision_pro(path: Path, handedness: str | None = None) -> HandRecording:
     )
 
 
-def _poses(fields: Fields, name: str, joints: tuple[int, ...]) -> np.ndarray:
-    """Return poses (T, 4, 4), or (T, J, 4, 4) with J one of `joints`."""
+def _poses(fields: Fields, name: str, frames: int, joints: tuple[int, ...]) -> np.ndarray:
+    """Return poses (T, 4, 4), or (T, J, 4, 4) with J one of `joints`, of T frames."""
     value = fields.values.get(name)
     if value is not None and not joints and value.ndim == 4 and value.shape[1] == 1:
         value = value[:, 0]  # as streamed, each frame is (1, 4, 4)
-    shape = (None, 4, 4) if not joints else (None, None, 4, 4)
+    shape = (frames, 4, 4) if not joints else (frames, None, 4, 4)
     poses = Fields(fields.path, fields.values if value is None else {name: value}).array(name, shape)
     if joints and poses.shape[1] not in joints:
         allowed = " or ".join(str(count) for count in joints)
@@ -103,11 +101,11 @@ def _poses(fields: Fields, name: str, joints: tuple[int, ...]) -> np.ndarray:
     return poses
 
 
-def _check_up(fields: Fields) -> tuple[str, ...]:
+def _check_up(fields: Fields, frames: int) -> tuple[str, ...]:
     """Return what has to be told about the world's axes, after comparing them with the head's."""
     if "head" not in fields:
         return ("no head in the file: that z is up was not checked",)
-    up = float(np.median(_poses(fields, "head", ())[:, 2, 2]))
+    up = float(np.median(_poses(fields, "head", frames, ())[:, 2, 2]))
     if up < MIN_UP_COSINE:
         raise RecordingError(
             f"{fields.path}: the head's up is {np.degrees(np.arccos(np.clip(up, -1.0, 1.0))):.0f} deg away from z; the "
