@@ -69,6 +69,8 @@ class PickEvents:
     """The wrist has arrived and rides along with the object."""
     close: int
     """The hand begins to close."""
+    closed: int
+    """The hand has closed."""
     lift: int
     """The wrist begins to rise."""
     transport: int
@@ -132,7 +134,8 @@ def find_events(
         rate_hz: steps a second.
     """
     pos, last = low_pass(wrist_pos_b, rate_hz, CUTOFF_HZ), len(wrist_pos_b) - 1
-    close = _rise(-holding.opened, holding.closing, holding.carrying).begin
+    closing = _rise(-holding.opened, holding.closing, holding.carrying)
+    close, closed = closing.begin, max(closing.end, closing.begin + 1)
     opening = _rise(holding.opened, holding.carrying, holding.opening)
     release = max(opening.begin, close)
     leaves = _rise(np.linalg.norm(pos - pos[release], axis=1), release, last).begin
@@ -145,7 +148,7 @@ def find_events(
     place = pos[close] + np.outer(np.arange(len(pos)) - close, velocity / rate_hz)
     ride = _reach(-np.linalg.norm(pos - place, axis=1), onset, close).end
     end = _reach(np.linalg.norm(pos - pos[retreat], axis=1), retreat, last).end
-    return PickEvents(onset, ride, close, lift, transport, release, retreat, end)
+    return PickEvents(onset, ride, close, closed, lift, transport, release, retreat, end)
 
 
 def _rise(signal: np.ndarray, begin: int, end: int) -> Rise:
