@@ -26,7 +26,7 @@ class Retarget(Verb):
     """Folder for the results."""
 
     source: str | None = None
-    """Type of the recordings; told from the content of each unless given."""
+    """Type of the recordings, a heading of docs/human-recordings.md; told from the content of each unless given."""
 
     handedness: Literal["right", "left"] | None = None
     """Hand to read where a file has both, and which hand it is where the file does not say."""

@@ -74,8 +74,8 @@ class RecordingStatement:
             f"axes: {facts.axes}",
             f"wrist: {facts.wrist}",
             f"time: {self.frames} frames in {self.duration_s:.2f} s, {self.rate_hz:.1f} Hz, "
-            f"jitter {self.jitter_s * 1e3:.1f} ms, {len(self.gaps_s)} gaps above {self.gap_limit_s:g} s"
-            + _listed([f"{begin:.2f} s to {end:.2f} s" for begin, end in self.gaps_s]),
+            f"jitter {self.jitter_s * 1e3:.1f} ms, {len(self.gaps_s)} gap{'' if len(self.gaps_s) == 1 else 's'} "
+            f"above {self.gap_limit_s:g} s" + _listed([f"{begin:.2f} s to {end:.2f} s" for begin, end in self.gaps_s]),
             f"tracked: {self.tracked_share:.1%} of the frames, {self.keypoint_share:.1%} of the keypoints"
             + _listed([str(span) for span in self.spans]),
         ]
