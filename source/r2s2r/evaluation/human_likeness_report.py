@@ -31,12 +31,12 @@ def add_human_likeness(report: Report, results: Mapping[str, HumanLikeness]) -> 
         "demonstrations that the motions adapt."
     )
     report.key_figures(
-        {name: round(result.distance.value, 2) for name, result in results.items()},
+        {name: f"{result.distance.value:.2f}" for name, result in results.items()},
         {name: _note(result) for name, result in results.items()},
     )
     report.chart(svg(distance_chart(results)), "Energy distance from the held-out demonstrations.")
-    report.chart(svg(speed_chart(results)), "Speed of the wrist, mean and one standard deviation.")
-    report.chart(svg(feature_chart(results)), "Every number: median and middle 90 % of each set.")
+    report.chart(svg(speed_chart(results)), "Speed of the wrist, mean and one standard deviation.", wide=True)
+    report.chart(svg(feature_chart(results)), "Every number: median and middle 90 % of each set.", wide=True)
     report.table(
         [_row(k, results) for k in range(len(FEATURES))], "Mean and standard deviation; distance of each alone."
     )
@@ -63,7 +63,7 @@ def _row(index: int, results: Mapping[str, HumanLikeness]) -> dict[str, Any]:
     }
     for name, result in results.items():
         row[name] = _spread(result.data, index)
-        row[f"{name}: distance"] = round(float(result.by_feature[index]), 2)
+        row[f"{name}: distance"] = f"{result.by_feature[index]:.2f}"
     return row
 
 
