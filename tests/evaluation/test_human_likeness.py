@@ -157,7 +157,9 @@ def test_charts_show_every_set_and_every_number(grounded, ungrounded):
 
 
 def test_report_tells_figures_and_what_was_left_out(tmp_path, grounded, ungrounded):
-    lacking = replace(ungrounded, data=replace(ungrounded.data, left_out={"demo_7": "opening 0.000 < 0.500 rad"}))
+    told = {"demo_7": "opening 0.000 < 0.500 rad", "demo_8": "opening 0.001 < 0.500 rad", "demo_9": "success"}
+    lacking = replace(ungrounded, data=replace(ungrounded.data, left_out=told))
+    assert lacking.to_dict()["left_out"] == {"opening": 2, "success": 1}
     report = Report("test")
     add_human_likeness(report, {"grounded": grounded, "ungrounded": lacking})
     report.write(tmp_path / "report.html")

@@ -74,6 +74,14 @@ class MotionSample:
     def __len__(self) -> int:
         return len(self.features)
 
+    @property
+    def left_out_by_rule(self) -> dict[str, list[str]]:
+        """Names of the motions that could not be measured, by the rule that they break."""
+        by_rule: dict[str, list[str]] = {}
+        for name, told in self.left_out.items():
+            by_rule.setdefault(told.split(" ")[0], []).append(name)
+        return dict(sorted(by_rule.items()))
+
 
 @dataclass(frozen=True)
 class HumanLikeness:
@@ -106,7 +114,7 @@ class HumanLikeness:
             "motions": len(self.data),
             "sources": len(set(self.data.sources)),
             "held_out": len(self.held_out),
-            "left_out": self.data.left_out,
+            "left_out": {rule: len(names) for rule, names in self.data.left_out_by_rule.items()},
             "by_feature": {f.name: float(value) for f, value in zip(FEATURES, self.by_feature, strict=True)},
         }
 

@@ -41,12 +41,12 @@ def add_human_likeness(report: Report, results: Mapping[str, HumanLikeness]) -> 
         [_row(k, results) for k in range(len(FEATURES))], "Mean and standard deviation; distance of each alone."
     )
     left_out = [
-        {"set": name, "motion": motion, "rule": rule}
+        {"set": name, "rule": rule, "motions": len(motions), "for example": result.data.left_out[motions[0]]}
         for name, result in results.items()
-        for motion, rule in result.data.left_out.items()
+        for rule, motions in result.data.left_out_by_rule.items()
     ]
     if left_out:
-        report.table(left_out, "Motions that could not be measured.")
+        report.table(left_out, "Motions that could not be measured, by the rule that they break.")
 
 
 def _note(result: HumanLikeness) -> str:
