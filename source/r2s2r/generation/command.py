@@ -16,7 +16,7 @@ from r2s2r.generation.job import GenerationJob
 from r2s2r.generation.prepared import Prepared
 from r2s2r.generation.processes import roles_of, run_processes
 from r2s2r.generation.progress import Progress, duration
-from r2s2r.generation.report import summarize_job, write_generation_report
+from r2s2r.generation.report import measure_likeness, summarize_job, write_generation_report
 from r2s2r.generation.selection import select
 from r2s2r.generation.shards import ShardFolder
 
@@ -61,7 +61,7 @@ class GenerationRun:
             self._prepare(folder, job)
             self._work(folder, job)
             self._finish(path, folder, job)
-        return self._report(path, folder, job, time.perf_counter() - began)
+        return self._report(folder, job, time.perf_counter() - began)
 
     def _prepare(self, folder: Path, job: GenerationJob) -> None:
         if Prepared.exists(folder):
@@ -69,7 +69,7 @@ class GenerationRun:
         lock = WriterLock(folder / "prepare.lock")
         try:
             self._borrow_behavior(folder, job)
-            self.say(f"{folder}: preparing the {job.behavior} behavior" if len(job.behavior) < 20 else "preparing")
+            self.say(f"{folder}: preparing behavior and world")
             run_processes(folder, self.device, [["prepare"]])
         finally:
             lock.release()
@@ -102,9 +102,10 @@ class GenerationRun:
         finally:
             lock.release()
 
-    def _report(self, path: Path, folder: Path, job: GenerationJob, wall_s: float) -> dict[str, Any]:
-        summary = summarize_job(path, folder, job) | {"wall_s": wall_s}
-        summary["report"] = str(write_generation_report(folder / "report.html", path, folder, summary))
+    def _report(self, folder: Path, job: GenerationJob, wall_s: float) -> dict[str, Any]:
+        likeness = measure_likeness(folder / "dataset.hdf5", folder)
+        summary = summarize_job(folder, job, likeness) | {"wall_s": wall_s}
+        summary["report"] = str(write_generation_report(folder, summary, likeness))
         write_json(folder / "summary.json", summary)
         self.say(f"report: {summary['report']} ({duration(wall_s)})")
         return summary

@@ -13,12 +13,15 @@ from r2s2r.dataset.reader import DatasetReader
 from r2s2r.dataset.summary import summarize
 from r2s2r.evaluation.charts import outcome_bars, rate_by_group, svg
 from r2s2r.evaluation.clips import grid, write_clip
+from r2s2r.evaluation.human_likeness import HumanLikeness, human_likeness
+from r2s2r.evaluation.human_likeness_report import add_human_likeness
 from r2s2r.evaluation.intervals import interval_text
 from r2s2r.evaluation.report import Report
 from r2s2r.generation.finish import count_attempts
 from r2s2r.generation.job import GenerationJob
 from r2s2r.generation.selection import Selection, select
 from r2s2r.generation.shards import AttemptRecord, ShardFolder
+from r2s2r.world.world_file import read_world
 
 COLUMNS, ROWS = 6, 2
 """Episodes in the film."""
@@ -27,8 +30,9 @@ EVERY = 3
 """Steps between two pictures of the film: 10 a second."""
 
 
-def summarize_job(path: Path, folder: Path, job: GenerationJob) -> dict[str, Any]:
-    """Return the figures of a job whose data set `path` is finished, as JSON-able values."""
+def summarize_job(folder: Path, job: GenerationJob, likeness: HumanLikeness | None) -> dict[str, Any]:
+    """Return the figures of the finished job in `folder` as JSON-able values."""
+    path = folder / "dataset.hdf5"
     selection = select(job, ShardFolder(folder / "shards"))
     records = [record for part in selection.attempts.values() for record in part]
     return {
@@ -37,13 +41,15 @@ def summarize_job(path: Path, folder: Path, job: GenerationJob) -> dict[str, Any
         "by_condition": _by_condition(selection),
         "by_class": _by_group(records, lambda record: record.object_class),
         "by_shape": _by_group(records, lambda record: record.shape),
+        "human_likeness": None if likeness is None else likeness.to_dict(),
         "dataset": str(path),
         "dataset_sha256": file_sha256(path),
     }
 
 
-def write_generation_report(path: Path, dataset: Path, folder: Path, summary: dict[str, Any]) -> Path:
-    """Write the report of a finished job to `path` and return it."""
+def write_generation_report(folder: Path, summary: dict[str, Any], likeness: HumanLikeness | None) -> Path:
+    """Write `report.html` of the finished job in `folder` and return its path."""
+    path, dataset = folder / "report.html", folder / "dataset.hdf5"
     report = Report("r2s2r generate", f"{summary['episodes']} episodes, replayed in parallel")
     report.section("In short")
     report.key_figures(
@@ -62,7 +68,8 @@ def write_generation_report(path: Path, dataset: Path, folder: Path, summary: di
     report.chart(svg(outcome_bars(summary["failures"], summary["successes"])), "How attempts ended")
     for name in ("condition", "class", "shape"):
         report.chart(svg(rate_by_group(summary[f"by_{name}"])), f"Success by {name}, with 95 % intervals")
-    _likeness(report, dataset, Behavior.load(folder / "behavior"))
+    if likeness is not None:
+        add_human_likeness(report, {folder.name: likeness})
     report.section("Data set")
     told = summarize(dataset)
     report.table([{"what": key, "value": value} for key, value in told.items() if isinstance(value, str | int | float)])
@@ -96,5 +103,9 @@ def _by_group(records: Iterable[AttemptRecord], name_of: Callable[[AttemptRecord
     return {name: (good[name], total[name]) for name in sorted(total)}
 
 
-def _likeness(report: Report, dataset: Path, behavior: Behavior) -> None:
-    pass
+def measure_likeness(dataset: Path, folder: Path) -> HumanLikeness | None:
+    """Return how far the data set's motion is from the human demonstrations that its behavior holds out, if any."""
+    held_out = Behavior.load(folder / "behavior").held_out
+    if not any(held_out.values()):
+        return None
+    return human_likeness(dataset, held_out, poses=read_world(folder / "world.yaml").poses)

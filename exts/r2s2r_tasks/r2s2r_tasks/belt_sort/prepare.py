@@ -4,7 +4,10 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+from isaaclab.envs import ManagerBasedRLEnv
+
 from r2s2r.behavior.behavior import GROUNDED, Behavior, Planner
+from r2s2r.behavior.demonstration import Demonstration
 from r2s2r.behavior.recorded_operator import recorded_operator
 from r2s2r.behavior.scripted_pinch import ScriptedPinch
 from r2s2r.contracts.errors import SimulationError
@@ -49,6 +52,8 @@ def prepare(folder: Path, job: GenerationJob, device: str) -> None:
 def built_in_behavior(kind: str, seed: int, device: str, count: int = DEMONSTRATIONS) -> Behavior:
     """Return a built-in behavior: demonstrations that succeeded in the nominal world.
 
+    Either one holds out the same human demonstrations, so that data sets of both can be compared with them.
+
     Args:
         kind: `grounded` for the operator with human motion, `ungrounded` for the script.
         seed: seed of all draws.
@@ -58,18 +63,14 @@ def built_in_behavior(kind: str, seed: int, device: str, count: int = DEMONSTRAT
     Raises:
         SimulationError: nothing of a class was sorted.
     """
-    operator = recorded_operator() if kind == GROUNDED else None
-    planner: Planner = ScriptedPinch() if operator is None else operator.model
+    operator = recorded_operator()
     with belt_sort_env(count, seed=seed, device=device) as env:
-        demos, attempts = demonstrate(env, planner, seed)
-    good = [attempt for attempt in attempts if attempt.outcome is Outcome.SUCCESS]
-    record = {
-        "planner": "the scripted pinch" if operator is None else operator.source,
-        "seed": seed,
-        "attempts": _by_class(attempts),
-        "successes": _by_class(good),
-    }
-    return Behavior.split(kind, demos, seed, provenance=record)
+        demos, record = _demonstrated(env, operator.model, operator.source, seed)
+        human = Behavior.split(GROUNDED, demos, seed, provenance=record)
+        if kind == GROUNDED:
+            return human
+        demos, record = _demonstrated(env, ScriptedPinch(), "the scripted pinch", seed)
+        return Behavior(kind, demos, human.held_out, record)
 
 
 def balanced_share(told: dict) -> float:
@@ -87,6 +88,14 @@ def _behavior(folder: Path, job: GenerationJob, device: str) -> tuple[Behavior, 
         built_in_behavior(job.behavior, job.seed, device).save(folder)
     behavior = Behavior.load(folder)
     return behavior, {name: behavior.provenance[name] for name in _TOLD if name in behavior.provenance}
+
+
+def _demonstrated(
+    env: ManagerBasedRLEnv, planner: Planner, source: str, seed: int
+) -> tuple[dict[str, list[Demonstration]], dict]:
+    demos, attempts = demonstrate(env, planner, seed)
+    good = [attempt for attempt in attempts if attempt.outcome is Outcome.SUCCESS]
+    return demos, {"planner": source, "seed": seed, "attempts": _by_class(attempts), "successes": _by_class(good)}
 
 
 def _by_class(attempts: Iterable[Attempt]) -> dict[str, int]:
