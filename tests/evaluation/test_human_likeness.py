@@ -167,7 +167,6 @@ def test_report_tells_figures_and_what_was_left_out(tmp_path, grounded, unground
     for text in (
         "Human-likeness",
         "20 human demonstrations",
-        "demo_7",
         "opening 0.000 &lt; 0.500 rad",
         "path deviation",
     ):
