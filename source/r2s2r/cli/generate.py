@@ -86,7 +86,9 @@ class Generate(Verb):
         run = GenerationRun(workers=workers, device=self.device, resume=self.resume, say=_say)
         begun = {name: run.begin(self.out / name, **self._settings(*chosen)) for name, chosen in sets.items()}
         summaries = {name: run.make(self.out / name, job) for name, job in begun.items()}
-        return summaries.get("", {"sets": summaries})
+        if "" in summaries:
+            return summaries[""]
+        return {"sets": summaries, "report": str(run.compare(self.out))}
 
     def _sets(self) -> dict[str, tuple[str, str]]:
         """Return factors and behavior of each data set by the name of its folder."""

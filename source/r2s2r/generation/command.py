@@ -9,6 +9,7 @@ from typing import Any
 from r2s2r.contracts.files import write_json
 from r2s2r.dataset.lock import WriterLock
 from r2s2r.dataset.space import StorageEstimate, check_free_space
+from r2s2r.evaluation.human_likeness import HumanLikeness
 from r2s2r.generation.begin import begin, is_complete, mend, share_behavior
 from r2s2r.generation.films import FilmFolder
 from r2s2r.generation.finish import finish
@@ -16,7 +17,7 @@ from r2s2r.generation.job import GenerationJob
 from r2s2r.generation.prepared import Prepared
 from r2s2r.generation.processes import roles_of, run_processes
 from r2s2r.generation.progress import Progress, duration
-from r2s2r.generation.report import measure_likeness, summarize_job, write_generation_report
+from r2s2r.generation.report import measure_likeness, summarize_job, write_comparison, write_generation_report
 from r2s2r.generation.selection import select
 from r2s2r.generation.shards import ShardFolder
 
@@ -34,6 +35,10 @@ class GenerationRun:
     say: Callable[[str], None]
     _behaviors: dict[tuple[str, int], Path] = field(default_factory=dict)
     """Where a behavior was made first, by its kind and seed."""
+    _made: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Summaries of the data sets that are finished, by the name of their folders."""
+    _likeness: dict[str, HumanLikeness] = field(default_factory=dict)
+    """How human-like each of them moves."""
 
     def begin(self, folder: Path, **settings: Any) -> GenerationJob:
         """Begin a job or take it up again; see :func:`r2s2r.generation.begin.begin`.
@@ -62,6 +67,12 @@ class GenerationRun:
             self._work(folder, job)
             self._finish(path, folder, job)
         return self._report(folder, job, time.perf_counter() - began)
+
+    def compare(self, folder: Path) -> Path:
+        """Write the report that compares the data sets of this run, and return its path."""
+        path = write_comparison(folder / "report.html", self._made, self._likeness)
+        self.say(f"report of all data sets: {path}")
+        return path
 
     def _prepare(self, folder: Path, job: GenerationJob) -> None:
         if Prepared.exists(folder):
@@ -107,5 +118,8 @@ class GenerationRun:
         summary = summarize_job(folder, job, likeness) | {"wall_s": wall_s}
         summary["report"] = str(write_generation_report(folder, summary, likeness))
         write_json(folder / "summary.json", summary)
+        self._made[folder.name] = summary
+        if likeness is not None:
+            self._likeness[folder.name] = likeness
         self.say(f"report: {summary['report']} ({duration(wall_s)})")
         return summary

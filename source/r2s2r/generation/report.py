@@ -1,7 +1,7 @@
 """What a finished job came to: figures, and a report that shows them."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +101,35 @@ def _by_group(records: Iterable[AttemptRecord], name_of: Callable[[AttemptRecord
         total[name_of(record)] += 1
         good[name_of(record)] += record.success
     return {name: (good[name], total[name]) for name in sorted(total)}
+
+
+def write_comparison(
+    path: Path, summaries: Mapping[str, dict[str, Any]], likeness: Mapping[str, HumanLikeness]
+) -> Path:
+    """Write a report on several data sets to `path` and return it."""
+    report = Report("r2s2r generate", f"{len(summaries)} data sets: {', '.join(summaries)}")
+    report.section("Data sets")
+    report.table(
+        [
+            {
+                "data set": name,
+                "episodes": summary["episodes"],
+                "attempts": summary["attempts"],
+                "yield": f"{100 * summary['yield']:.0f} %",
+                "95 %": interval_text(summary["successes"], summary["attempts"]),
+                "report": summary["report"],
+            }
+            for name, summary in summaries.items()
+        ],
+        "What was made",
+    )
+    yields = {name: (summary["successes"], summary["attempts"]) for name, summary in summaries.items()}
+    report.chart(svg(rate_by_group(yields)), "Success of the attempts, with 95 % intervals")
+    if likeness:
+        add_human_likeness(report, likeness)
+    report.data("Summaries", dict(summaries))
+    report.write(path)
+    return path
 
 
 def measure_likeness(dataset: Path, folder: Path) -> HumanLikeness | None:
