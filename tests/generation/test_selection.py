@@ -9,18 +9,15 @@ from r2s2r.generation.begin import mend
 from r2s2r.generation.films import FilmFolder
 from r2s2r.generation.finish import chosen_numbers, count_attempts, finish
 from r2s2r.generation.selection import select
-from r2s2r.generation.shards import ShardKey
+from r2s2r.generation.shards import ShardFolder, ShardKey
 
 from .conftest import HEADER, make_episode, make_job, object_class
 
 FAILING = {1, 6, 7}
 
 
-def _publish_all(publish, job, order, condition="nominal"):
-    shards = None
-    for index in order:
-        shards = publish(job, ShardKey(condition, index), FAILING)
-    return shards
+def _publish_all(publish, job, order, condition="nominal") -> ShardFolder:
+    return [publish(job, ShardKey(condition, index), FAILING) for index in order][-1]
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
@@ -54,9 +51,8 @@ def test_shards_beyond_the_last_one_needed_change_no_figure(publish):
 
 def test_classes_and_conditions_are_balanced(publish):
     job = make_job(episodes=8, conditions=("nominal", "red_light"))
-    for condition in job.conditions:
-        shards = _publish_all(publish, job, range(4), condition)
-    selection = select(job, shards)
+    shards = [_publish_all(publish, job, range(4), condition) for condition in job.conditions]
+    selection = select(job, shards[-1])
     assert selection.complete
     for condition in job.conditions:
         numbers = [n for key, chosen in selection.chosen.items() if key.condition == condition for n in chosen]
@@ -99,7 +95,7 @@ def test_mending_tells_what_is_damaged(publish, tmp_path):
     job = make_job(episodes=6)
     shards = _publish_all(publish, job, range(3))
     folder = shards.folder.parent
-    assert mend(folder, job) == []
+    assert mend(folder) == []
     (shards.folder / "nominal_00001.hdf5").write_bytes(b"not HDF5")
-    assert len(mend(folder, job)) == 1
-    assert not select(job, type(shards)(shards.folder)).complete
+    assert len(mend(folder)) == 1
+    assert not select(job, ShardFolder(shards.folder)).complete

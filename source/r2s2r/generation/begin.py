@@ -83,7 +83,7 @@ def begin(
     return job
 
 
-def mend(folder: Path, job: GenerationJob) -> list[str]:
+def mend(folder: Path) -> list[str]:
     """Take damaged shards of an interrupted job out, so that they are made again, and return what was wrong."""
     shards = ShardFolder(folder / "shards")
     keys = [

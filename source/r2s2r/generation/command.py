@@ -1,11 +1,13 @@
 """What `r2s2r generate` does with a job: prepare, work, put together, report."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from r2s2r.contracts.errors import DatasetError
 from r2s2r.contracts.files import write_json
 from r2s2r.dataset.lock import WriterLock
 from r2s2r.dataset.space import StorageEstimate, check_free_space
@@ -23,6 +25,26 @@ from r2s2r.generation.shards import ShardFolder
 
 EPISODE_S = 12.0
 """Longest episode [s], for the estimate of the disk's space."""
+
+
+WAIT_S = 1.0
+"""How often a process looks whether another one has done what only one should do [s]."""
+
+
+@contextmanager
+def only_one(lock_path: Path, done: Callable[[], bool]) -> Iterator[bool]:
+    """Let one of all processes do something; yields True to that one, and False to the others once it is done."""
+    lock = None
+    while lock is None and not done():
+        try:
+            lock = WriterLock(lock_path)
+        except DatasetError:  # somebody else is at it, and perhaps fails
+            time.sleep(WAIT_S)
+    try:
+        yield lock is not None and not done()
+    finally:
+        if lock is not None:
+            lock.release()
 
 
 @dataclass
@@ -61,7 +83,7 @@ class GenerationRun:
         began = time.perf_counter()
         path = folder / "dataset.hdf5"
         if not path.exists():
-            for trouble in mend(folder, job):
+            for trouble in mend(folder):
                 self.say(f"{trouble}; it is made again")
             self._prepare(folder, job)
             self._work(folder, job)
@@ -75,15 +97,12 @@ class GenerationRun:
         return path
 
     def _prepare(self, folder: Path, job: GenerationJob) -> None:
-        if Prepared.exists(folder):
-            return
-        lock = WriterLock(folder / "prepare.lock")
-        try:
+        with only_one(folder / "prepare.lock", lambda: Prepared.exists(folder)) as mine:
+            if not mine:
+                return
             self._borrow_behavior(folder, job)
             self.say(f"{folder}: preparing behavior and world")
             run_processes(folder, self.device, [["prepare"]])
-        finally:
-            lock.release()
         for name, count in Prepared.load(folder).demonstrations.items():
             self.say(f"demonstrations, {name}: " + ", ".join(f"{n} of class {c}" for c, n in count.items()))
 
@@ -96,22 +115,19 @@ class GenerationRun:
     def _work(self, folder: Path, job: GenerationJob) -> None:
         shards, films = ShardFolder(folder / "shards"), FilmFolder(folder / "films")
         progress = Progress(job, shards, films, lambda line: self.say(f"{folder.name}: {line}"))
-        while not is_complete(folder, job):
+        while not (folder / "dataset.hdf5").exists() and not is_complete(folder, job):
             run_processes(folder, self.device, roles_of(self.workers), progress)
 
     def _finish(self, path: Path, folder: Path, job: GenerationJob) -> None:
-        """Put the data set together, unless another process on the same job is doing it."""
-        films = FilmFolder(folder / "films")
-        lock = WriterLock(folder / "finish.lock")
-        try:
-            if not path.exists():
-                self.say("putting the data set together")
-                selection = select(job, ShardFolder(folder / "shards"))
-                written = finish(path, selection, films)
-                self.say(f"{path}: {written.episodes} episodes, {written.size_bytes / 1e6:.0f} MB")
+        """Put the data set together, unless another process on the same job does it."""
+        with only_one(folder / "finish.lock", path.exists) as mine:
+            if not mine:
+                return
+            self.say("putting the data set together")
+            films = FilmFolder(folder / "films")
+            written = finish(path, select(job, ShardFolder(folder / "shards")), films)
+            self.say(f"{path}: {written.episodes} episodes, {written.size_bytes / 1e6:.0f} MB")
             films.remove()
-        finally:
-            lock.release()
 
     def _report(self, folder: Path, job: GenerationJob, wall_s: float) -> dict[str, Any]:
         likeness = measure_likeness(folder / "dataset.hdf5", folder)

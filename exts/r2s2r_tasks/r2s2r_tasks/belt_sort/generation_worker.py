@@ -115,6 +115,9 @@ class Worker:
         return len(episodes)
 
     def _filmed(self, condition: str) -> bool:
+        """Return whether nothing is left to film: all is there, or the data set is put together already."""
+        if (self.folder / "dataset.hdf5").exists():
+            return True
         selection = select(self.job, self.shards)
         numbers = [n for key, chosen in selection.chosen.items() if key.condition == condition for n in chosen]
         return not selection.missing[condition] and not self.films.unfinished(numbers)
