@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import resource
 import signal
 
 import numpy as np
@@ -82,6 +83,23 @@ def test_a_finished_shard_cannot_be_claimed(publish):
     shards = publish(make_job(), KEY)
     assert shards.try_claim(KEY) is None
     assert shards.try_claim(ShardKey("nominal", 3)) is not None
+
+
+@pytest.mark.parametrize("room", [300, 20_000])
+def test_a_full_disk_is_told_and_what_was_published_stays(publish, room):
+    """Too little for the table alone, and too little for the episodes."""
+    job = make_job()
+    shards = publish(job, KEY)
+    failing = list(job.numbers("nominal", 3)) if room < 1000 else []
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+    try:
+        with pytest.raises(DatasetError, match="cannot be written"):
+            publish(job, ShardKey("nominal", 3), failing)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not shards.finished(ShardKey("nominal", 3)) and shards.try_claim(ShardKey("nominal", 3)) is not None
+    assert shards.damage([KEY]) == [] and len(dict(shards.load(KEY, job.numbers("nominal", 2)))) == 4
 
 
 @pytest.mark.parametrize("name", [f"{KEY}.hdf5", f"{KEY}.json"])

@@ -100,7 +100,7 @@ def test_b47_closing_hardly_waits_for_the_wrist_in_a_nominal_run(trials):
 
 def test_b51_nearly_all_of_a_success_can_be_followed(successes):
     for trial in successes:
-        assert trial.episode.commands["followable"].mean() > 0.95
+        assert trial.episode.commands["followable"].mean() > 0.9
 
 
 def test_b40_the_object_stays_in_the_hand_while_it_is_carried(successes):

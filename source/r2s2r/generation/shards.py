@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from r2s2r.contracts.episode import Episode
-from r2s2r.contracts.errors import DatasetError
+from r2s2r.contracts.errors import ConfigError, DatasetError
 from r2s2r.contracts.files import file_sha256, writable_folder, write_json
 from r2s2r.contracts.rejection import Rejection
 from r2s2r.dataset.assembly import assemble
@@ -115,7 +115,12 @@ class ShardFolder:
             }
             sha256 = assemble(self._episodes(key), header, entries, stored.__getitem__).sha256
         ordered = sorted(attempts, key=lambda attempt: attempt.number)
-        write_json(self._table(key), {"episodes_sha256": sha256, "attempts": [asdict(row) for row in ordered]})
+        try:
+            write_json(self._table(key), {"episodes_sha256": sha256, "attempts": [asdict(row) for row in ordered]})
+        except (OSError, ConfigError) as error:
+            raise DatasetError(
+                f"{self._table(key)}: cannot be written ({error}); the shards before are safe"
+            ) from error
 
     def load(self, key: ShardKey, numbers: Sequence[int]) -> Iterator[tuple[int, Episode]]:
         """Yield the episodes of some attempts of a published shard.
