@@ -30,13 +30,15 @@ class Progress:
         now = time.monotonic()
         if now >= self._last + EVERY_S:
             self._last = now
-            self._say(self.line(now - self._began))
+            self._say(self.line(now - self._began, done))
 
-    def line(self, spent_s: float) -> str:
-        """Return the line after `spent_s` of this run."""
+    def line(self, spent_s: float, done: Mapping[str, int]) -> str:
+        """Return the line after `spent_s` of this run, in which its processes have `done` so much."""
         selection, wanted = select(self._job, self._shards), self._job.episodes
         filmed = len(chosen_numbers(selection)) - len(self._films.unfinished(chosen_numbers(selection)))
         parts = [f"{selection.episodes}/{wanted} simulated ({count_attempts(selection)})", f"{filmed}/{wanted} filmed"]
+        if done.get("attempts"):
+            parts.append(f"this run {done.get('successes', 0)} of {done['attempts']} attempts")
         new = filmed - self._filmed_before
         if new > 0:
             rate = new / spent_s

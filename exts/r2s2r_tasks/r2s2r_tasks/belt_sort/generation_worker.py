@@ -15,12 +15,14 @@ from pathlib import Path
 from r2s2r.behavior.behavior import Behavior
 from r2s2r.contracts.errors import R2S2RError
 from r2s2r.dataset.lock import WriterLock
+from r2s2r.evaluation.judging import Outcome
 from r2s2r.generation.films import FilmFolder
 from r2s2r.generation.job import GenerationJob
 from r2s2r.generation.prepared import Prepared
 from r2s2r.generation.selection import select
 from r2s2r.generation.shards import ShardFolder, ShardKey
 from r2s2r.generation.writing import WritingThread
+from r2s2r_tasks.belt_sort.attempts import Attempt
 from r2s2r_tasks.belt_sort.film import FILM_ENVS, Film
 from r2s2r_tasks.belt_sort.generation_env import dataset_header, generation_env
 from r2s2r_tasks.belt_sort.prepare import prepare
@@ -84,11 +86,13 @@ class Worker:
         def publish(shard: SimulatedShard) -> None:
             self.shards.publish(claims.key(shard.numbers), header, shard.episodes, shard.attempts)
             claims.release(shard.numbers)
-            self.tell(attempts=len(shard.attempts), successes=len(shard.episodes))
+
+        def count(attempt: Attempt) -> None:
+            self.tell(attempts=1, successes=int(attempt.outcome is Outcome.SUCCESS))
 
         try:
             with WritingThread(publish) as writing:
-                for shard in simulate(env, behavior, prepared.replay, condition, claims.take, complete):
+                for shard in simulate(env, behavior, prepared.replay, condition, claims.take, complete, count):
                     writing.put(shard)
         finally:
             claims.release_all()

@@ -40,6 +40,7 @@ def simulate(
     condition: str,
     claim: Callable[[], range],
     stop: Callable[[], bool],
+    on_attempt: Callable[[Attempt], None] | None = None,
 ) -> Iterator[SimulatedShard]:
     """Yield shards as they are complete, until told to stop.
 
@@ -53,6 +54,7 @@ def simulate(
         condition: name of the condition that `env` was opened with.
         claim: gives the attempt numbers of another shard, one for each environment.
         stop: asked before each control step.
+        on_attempt: called as each attempt ends.
     """
     queue = _Queue(env, claim)
     recorder = EpisodeRecorder(env)
@@ -67,6 +69,8 @@ def simulate(
             shard.attempts.append(_record(attempt, env, cfg))
             if attempt.outcome is Outcome.SUCCESS:
                 shard.episodes[attempt.number] = recorded(recorder, attempt, condition)
+            if on_attempt:
+                on_attempt(attempt)
             if shard.complete:
                 yield shard
         queue.started([attempt.env_id for attempt in ended])
