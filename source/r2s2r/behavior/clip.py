@@ -4,8 +4,8 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from r2s2r.behavior.hand_model import KNUCKLE_LINKS, HandModel
-from r2s2r.behavior.hand_targets import palm_axes
 from r2s2r.behavior.motion import RobotMotion
+from r2s2r.behavior.palm_points import palm_axes
 from r2s2r.behavior.robot_view import BACKGROUND_RGB, RobotView, View
 from r2s2r.contracts.transforms import pose_apply
 from r2s2r.control.kinematics import serial_chain

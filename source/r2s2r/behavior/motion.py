@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,19 @@ from r2s2r.robot.ready import READY_ARM, READY_HAND
 
 FORMAT_VERSION = 1
 """Of the file."""
+
+WRIST_BEHIND_M = 0.01
+"""An arm that stays further than this from the wrist's path does not follow it [m]."""
+
+
+class WristStatus(IntEnum):
+    """How the arm's wrist came about in a frame."""
+
+    FOLLOWED = 0
+    HELD = 1
+    """Not measured; the path holds its last pose."""
+    BEHIND = 2
+    """The joints' limits or speeds keep the arm from the path."""
 
 
 @dataclass(frozen=True)
@@ -49,16 +63,31 @@ class RobotMotion:
         hand = np.tile(READY_HAND, (len(self.recording), 1)) if self.hand is None else self.hand.joint_pos
         return np.hstack([self.arm_joint_pos, hand])
 
+    @property
+    def tracked(self) -> np.ndarray:
+        """(T,) bool: False where nothing was measured, or fingers could not be solved, so that the robot holds."""
+        tracked = self.recording.tracked
+        return tracked if self.hand is None else tracked & (self.hand.status != FrameStatus.HELD)
+
+    @property
+    def wrist_status(self) -> np.ndarray:
+        """(T,) int64, values of :class:`WristStatus`; FOLLOWED without a path."""
+        behind = np.where(self.wrist_error_m > WRIST_BEHIND_M, WristStatus.BEHIND, WristStatus.FOLLOWED)
+        valid = self.recording.wrist_valid
+        return (behind if valid is None else np.where(valid, behind, WristStatus.HELD)).astype(np.int64)
+
     def summary(self) -> dict[str, Any]:
         """Return what a user wants to know about the result, JSON-able."""
         result: dict[str, Any] = {"frames": len(self.recording), "left_out": list(self.left_out)}
         result["rate_hz"] = self.recording.rate_hz
+        result["tracked"] = int(self.tracked.sum())
         if self.hand is not None:
             median, worst = np.nanquantile(self.hand.residual_m, (0.5, 0.95))
             result["fingertip_residual_m"] = {"median": float(median), "q95": float(worst)}
             result["status"] = {s.name.lower(): int((self.hand.status == s).sum()) for s in FrameStatus}
         if self.wrist is not None:
             result["wrist_scale"] = self.wrist.scale
+            result["wrist_status"] = {s.name.lower(): int((self.wrist_status == s).sum()) for s in WristStatus}
             error = self.wrist_error_m
             result["wrist_error_m"] = {"median": float(np.median(error)), "max": float(error.max())}
         return result
@@ -73,12 +102,12 @@ class RobotMotion:
             "provenance": provenance,
         }
         arrays = {"time_s": self.recording.time_s, "joint_pos": self.joint_pos, "wrist_error_m": self.wrist_error_m}
-        arrays["tracked"] = self.recording.tracked
+        arrays["tracked"] = self.tracked
         if self.hand is not None:
             arrays |= {"status": self.hand.status, "residual_m": self.hand.residual_m}
         if self.wrist is not None:
             arrays |= {"wrist_pos_b": self.wrist.wrist_pos_b, "wrist_quat_b": self.wrist.wrist_quat_b}
-            arrays["wrist_valid"] = np.asarray(self.recording.wrist_valid)
+            arrays |= {"wrist_valid": np.asarray(self.recording.wrist_valid), "wrist_status": self.wrist_status}
         with whole_file(path) as aside, open(aside, "wb") as file:
             np.savez(file, allow_pickle=False, header=np.array(json.dumps(header, sort_keys=True)), **arrays)
 

@@ -1,39 +1,29 @@
-"""Human hand motion to the joints of the robot hand, all frames at once."""
+"""Human hand motion to the joints of the robot hand, recordings in a batch."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any
 
-import newton.ik as ik
 import numpy as np
-import warp as wp
 
-from r2s2r.behavior.hand_model import FINGER_JOINTS, FINGERTIPS, MIDDLE_LINKS, HandModel
-from r2s2r.behavior.hand_targets import HandTargets, hand_targets
+from r2s2r.behavior.hand_model import HandModel
+from r2s2r.behavior.hand_objective import TIPS, HandGoals
+from r2s2r.behavior.hand_solver import HandSolution, HandSolver, Piece
+from r2s2r.behavior.hand_targets import HandTargets, hand_goals
+from r2s2r.behavior.human_hand import HumanHand
 from r2s2r.behavior.low_pass import low_pass
-from r2s2r.behavior.posture_objective import PostureObjective
-from r2s2r.contracts.errors import RetargetingError
-from r2s2r.contracts.joints import HAND_JOINTS
+from r2s2r.behavior.palm_points import palm_points
+from r2s2r.contracts.errors import ConfigError, RetargetingError
 from r2s2r.recording.hand_recording import HandRecording
-from r2s2r.robot.limits import HAND_LIMITS
-
-MIDDLE_WEIGHT = 0.3
-"""Weight of the middle joints against the fingertips' 1: it settles which of the many postures with the same tips."""
 
 OUT_OF_REACH_M = 0.05
 """A fingertip that stays further than this from its target is out of reach [m]."""
 
-POSTURE_WEIGHT = 0.05
-"""A radian away from the posture weighs like fingertips 5 mm off. A straight robot finger cannot move sideways (its
-first joint turns about its own length), so that without this the joint would run to its limit for nothing."""
+PIECE_FRAMES = 256
+"""On a GPU a recording is cut into pieces of so many frames, one thread each."""
 
-REST_POSTURE = np.array([0.0, 0.2, 0.2, 0.2] * 3 + [0.9, 0.3, 0.3, 0.3])
-"""Slightly bent hand (16) [rad], the first guess: near enough to stretched not to bend stretched fingers."""
-
-_POSITION_SCALE = 10.0
-"""Decimetres put the rows of the least-squares problem near one, where the solver's damping is meant to act."""
-_LIMIT_WEIGHT = 10.0
-_ITERATIONS = 30
+WARM_UP_S = 1.0
+"""Each piece but the first begins so much earlier [s]: five times as long as the objective remembers a posture."""
 
 
 class FrameStatus(IntEnum):
@@ -65,96 +55,122 @@ class RetargetedHand:
     """(T,) mean distance of the measured fingertips from their targets; NaN where nothing was measured [m]."""
 
 
-def retarget_hand(recording: HandRecording, hand: HandModel | None = None) -> RetargetedHand:
+def retarget_hand(
+    recording: HandRecording, hand: HandModel | None = None, human: HumanHand | None = None
+) -> RetargetedHand:
     """Return the robot hand's motion for a recording.
+
+    Args:
+        recording: of a right hand.
+        hand: the robot hand; None for the default one.
+        human: the person's hand; None to measure it in the recording.
 
     Raises:
         RetargetingError: a left hand, a finger that is never measured, or no frame that can be solved.
     """
-    hand = hand or HandModel()
-    targets = _smooth(hand_targets(recording, hand), recording.rate_hz)
-    rest = np.tile(REST_POSTURE, (len(recording), 1))
-    guess, _ = _hold_last(solve_hand(hand, targets, rest), targets, recording)
-    posture = low_pass(guess, recording.rate_hz)
-    joint_pos, solved = _hold_last(solve_hand(hand, targets, posture), targets, recording)
-    distance = np.linalg.norm(hand.link_pos(joint_pos, FINGERTIPS) - targets.tips, axis=-1)
-    distance = np.where(targets.measured, distance, 0.0)
-    count = targets.measured.sum(axis=-1)
-    status = np.select(
-        [~solved, distance.max(axis=-1) > OUT_OF_REACH_M, count < distance.shape[1]],
-        [FrameStatus.HELD, FrameStatus.OUT_OF_REACH, FrameStatus.PARTLY_MEASURED],
-        FrameStatus.SOLVED,
-    )
-    residual = np.where(count > 0, distance.sum(axis=-1) / np.maximum(count, 1), np.nan)
-    return RetargetedHand(recording.time_s, joint_pos, status.astype(np.int64), residual)
+    return retarget_hands([recording], hand, None if human is None else [human])[0]
 
 
-def solve_hand(
-    hand: HandModel,
-    targets: HandTargets,
-    posture: np.ndarray,
-    middle_weight: float = MIDDLE_WEIGHT,
-    posture_weight: float = POSTURE_WEIGHT,
-) -> np.ndarray:
-    """Return joint positions (T, 16) [rad] that bring the fingertips closest to their targets.
-
-    Levenberg-Marquardt over all frames as one batch; each is its own problem, the posture ties it to its neighbours.
-    The fingers are solved one after the other: they share no joint, and one that is out of reach must not spend the
-    single precision that the others converge with.
+def retarget_hands(
+    recordings: Sequence[HandRecording],
+    hand: HandModel | None = None,
+    humans: Sequence[HumanHand] | None = None,
+    device: str = "cpu",
+) -> list[RetargetedHand]:
+    """Return the robot hand's motion for each of several recordings, solved together.
 
     Args:
-        hand: the robot hand.
-        targets: where the fingertips should be.
-        posture: (T, 16) where each frame starts and what it is drawn to [rad].
-        middle_weight: weight of the middle joints against the fingertips' 1.
-        posture_weight: how strongly it is drawn there, in decimetres of the fingertips a radian.
+        recordings: of right hands.
+        hand: the robot hand; None for the default one.
+        humans: the person's hand of each recording; None to measure them.
+        device: Warp device. On a GPU long recordings are cut, and join to a few milliradians.
+
+    Raises:
+        RetargetingError: a left hand, a finger that is never measured, or no frame that can be solved.
+        ConfigError: not one human hand a recording.
     """
-    joint_pos: Any = wp.array(hand.to_model(_within_limits(posture)), dtype=wp.float32, device=hand.device)
-    limits = ik.IKObjectiveJointLimit(hand.model.joint_limit_lower, hand.model.joint_limit_upper, weight=_LIMIT_WEIGHT)
-    drawn = PostureObjective(wp.clone(joint_pos), posture_weight)
-    for finger in range(len(FINGERTIPS)):
-        tip = _place(hand, FINGERTIPS[finger], targets.tips[:, finger], 1.0)
-        middle = _place(hand, MIDDLE_LINKS[finger], targets.middles[:, finger], middle_weight)
-        moves = np.zeros(len(HAND_JOINTS), dtype=bool)
-        moves[FINGER_JOINTS[finger]] = True
-        solver = ik.IKSolver(
-            hand.model,
-            len(posture),
-            [tip, middle, limits, drawn],
-            jacobian_mode=ik.IKJacobianType.ANALYTIC,
-            joint_dof_mask=wp.array(hand.to_model(moves), dtype=wp.bool, device=hand.device),
-        )
-        solver.step(joint_pos, joint_pos, iterations=_ITERATIONS)
-    return _within_limits(hand.from_model(joint_pos.numpy().astype(float)))
-
-
-def _place(hand: HandModel, link: str, target: np.ndarray, weight: float) -> ik.IKObjectivePosition:
-    """Return the objective that puts the origin of `link` at `target` (T, 3)."""
-    return ik.IKObjectivePosition(
-        link_index=hand.body_index(link),
-        link_offset=wp.vec3(0.0, 0.0, 0.0),
-        target_positions=wp.array(np.ascontiguousarray(target, dtype=np.float32), dtype=wp.vec3, device=hand.device),
-        weight=weight * _POSITION_SCALE,
+    if humans is not None and len(humans) != len(recordings):
+        raise ConfigError(f"humans: received {len(humans)} for {len(recordings)} recordings, allowed is one each")
+    if not recordings:
+        return []
+    solver = HandSolver(hand or HandModel(), device=device)
+    people = humans or [None] * len(recordings)
+    tracks = [_read(recording, solver.hand, human) for recording, human in zip(recordings, people, strict=True)]
+    ends = np.cumsum([len(track.goals) for track in tracks])
+    goals = HandGoals(
+        np.concatenate([track.goals.vectors for track in tracks]),
+        np.concatenate([track.goals.weights for track in tracks]),
+        np.concatenate([track.goals.step_s for track in tracks]),
     )
+    spans = list(zip(ends - [len(track.goals) for track in tracks], ends, strict=True))
+    cut = None if device == "cpu" else PIECE_FRAMES
+    pieces = [piece for span, track in zip(spans, tracks, strict=True) for piece in cut_span(span, track.rate_hz, cut)]
+    solution = solver.solve(goals, pieces)
+    return [
+        _result(recording, track.measured, _part(solution, *span))
+        for recording, track, span in zip(recordings, tracks, spans, strict=True)
+    ]
 
 
-def _smooth(targets: HandTargets, rate_hz: float) -> HandTargets:
-    """Return `targets` low-passed. Filtering targets, not joints, keeps a failed frame from touching its neighbours."""
-    return replace(targets, tips=low_pass(targets.tips, rate_hz), middles=low_pass(targets.middles, rate_hz))
+def cut_span(span: tuple[int, int], rate_hz: float, frames: int | None) -> list[Piece]:
+    """Return frames `span[0]` to `span[1]` in pieces of so many `frames` with a warm-up each; None: in one."""
+    begin, end = span
+    warm_up = int(np.ceil(WARM_UP_S * rate_hz))
+    return [
+        Piece(max(begin, keep - warm_up), keep, min(end, keep + (frames or end - begin)))
+        for keep in range(begin, end, frames or end - begin)
+    ]
 
 
-def _within_limits(joint_pos: np.ndarray) -> np.ndarray:
-    return np.clip(joint_pos, HAND_LIMITS.lower, HAND_LIMITS.upper)
+@dataclass(frozen=True)
+class _Track:
+    """A recording as the solver takes it."""
+
+    goals: HandGoals
+    measured: np.ndarray
+    rate_hz: float
 
 
-def _hold_last(joint_pos: np.ndarray, targets: HandTargets, recording: HandRecording) -> tuple[np.ndarray, np.ndarray]:
-    """Return joint positions and which frames are solved (T,).
+def _read(recording: HandRecording, hand: HandModel, human: HumanHand | None) -> _Track:
+    points, measured = palm_points(recording)
+    targets = HandTargets(hand, human or HumanHand.of_points(points))
+    goals = hand_goals(targets, points, measured, recording.time_s)
+    # Filtering targets, not joints, keeps a frame that fails from touching its neighbours.
+    return _Track(replace(goals, vectors=low_pass(goals.vectors, recording.rate_hz)), measured, recording.rate_hz)
 
-    An unsolved frame takes the last solved one's joints, before the first solved one those of the first.
+
+def _part(solution: HandSolution, begin: int, end: int) -> HandSolution:
+    return HandSolution(solution.joint_pos[begin:end], solution.error_m[begin:end], solution.steps[begin:end])
+
+
+def frame_status(solved: np.ndarray, measured: np.ndarray, distance_m: np.ndarray) -> np.ndarray:
+    """Return the :class:`FrameStatus` of each frame (T,) int64.
+
+    Args:
+        solved: (T,) bool.
+        measured: which fingers were (T, 4) bool.
+        distance_m: of the fingertips from their targets (T, 4) [m].
     """
-    solved = np.all(np.isfinite(joint_pos), axis=-1) & np.any(targets.measured, axis=-1)
+    far = np.any(measured & (distance_m > OUT_OF_REACH_M), axis=-1)
+    partly = ~measured.all(axis=-1)
+    states = [FrameStatus.HELD, FrameStatus.OUT_OF_REACH, FrameStatus.PARTLY_MEASURED]
+    return np.select([~solved, far, partly], states, FrameStatus.SOLVED).astype(np.int64)
+
+
+def _result(recording: HandRecording, measured: np.ndarray, solution: HandSolution) -> RetargetedHand:
+    joint_pos = _hold_last(solution.joint_pos, solution.solved, recording)
+    distance, count = solution.error_m[:, TIPS], measured.sum(axis=-1)
+    total = np.where(measured, distance, 0.0).sum(axis=-1)
+    residual = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return RetargetedHand(recording.time_s, joint_pos, frame_status(solution.solved, measured, distance), residual)
+
+
+def _hold_last(joint_pos: np.ndarray, solved: np.ndarray, recording: HandRecording) -> np.ndarray:
+    """Return joint positions in which an unsolved frame has the last solved one's, before the first those of the first.
+
+    The kernel holds too, but each piece only what it has seen.
+    """
     good = np.flatnonzero(solved)
     if not len(good):
         raise RetargetingError(f"{recording.source}: no frame could be retargeted; check its unit and its wrist frame")
-    source = good[np.maximum(np.searchsorted(good, np.arange(len(solved)), side="right") - 1, 0)]
-    return joint_pos[source], solved
+    return joint_pos[good[np.maximum(np.searchsorted(good, np.arange(len(solved)), side="right") - 1, 0)]]
