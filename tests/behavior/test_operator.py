@@ -10,6 +10,7 @@ from r2s2r.behavior.operator import OperatorModel
 from r2s2r.behavior.pick_plan import OperatorScene, PickPlan
 from r2s2r.contracts.errors import ConfigError
 from r2s2r.contracts.transforms import matrix_from_quat, quat_angle, quat_rotate
+from r2s2r.control.minimum_jerk import PEAK_SPEED_RATIO
 from r2s2r.robot.limits import HAND_LIMITS, TOOL_SPEED_LIMIT
 
 GRASP = GraspGeometry()
@@ -101,6 +102,50 @@ def test_hand_targets_lie_within_the_limits(demos):
         assert (demo.hand_joint_pos <= HAND_LIMITS.upper + 1e-9).all()
 
 
+def test_hand_lets_go_with_the_release_posture(demos):
+    """The opening ends at the release posture, up to what one control step of the retreat undoes at most."""
+    widest = np.subtract(GRASP.release_posture, GRASP.open_posture)
+    for _, demo in demos:
+        retreat = demo.span(Phase.RETREAT)
+        relaxed = PEAK_SPEED_RATIO / (retreat.stop - retreat.start) * np.abs(widest)
+        away = np.abs(demo.hand_joint_pos[retreat.start] - GRASP.release_posture)
+        assert (away <= relaxed + 1e-9).all()
+        shut = np.abs(demo.hand_joint_pos[demo.span(Phase.LIFT).start] - GRASP.open_posture - GRASP.close_amount)
+        assert shut.max() < 1e-9, "a wider opening leaves the grasp alone"
+
+
+def test_hand_targets_are_continuous():
+    """Between moments a tenth of a millisecond apart no joint jumps, at the phases' borders neither.
+
+    The steepest that a joint goes is its way times the synergy's steepest knot over the shortest motion.
+    """
+    model, way = OperatorModel(), np.abs(GRASP.hand_joint_pos(np.ones(16)) - GRASP.release_posture).max()
+    way = max(way, np.abs(GRASP.close_amount).max())
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        plan = PickPlan.draw(scene(rng), HumanStatistics.builtin(), GRASP, rng)
+        clock = np.arange(0.0, plan.end, 1e-4)
+        hand = GRASP.hand_joint_pos(plan.closed_share(clock, model.synergy), plan.widened(clock))
+        knots = len(model.synergy.share) - 1
+        steepest = (
+            way * np.diff(model.synergy.share, axis=0).max() * knots / min(plan.close_duration, plan.open_duration)
+        )
+        assert np.abs(np.diff(hand, axis=0)).max() <= 1.01 * 1e-4 * steepest
+
+
+def test_hand_relaxes_smoothly_on_the_way_back():
+    """From the release posture back to the open one every joint moves one way, at rest where it begins and ends."""
+    rng = np.random.default_rng(3)
+    plan = PickPlan.draw(scene(rng), HumanStatistics.builtin(), GRASP, rng)
+    clock = plan.retreat.begin + plan.retreat.duration * np.linspace(0.0, 1.0, 1001)
+    widened = plan.widened(clock)
+    assert widened[0] == pytest.approx(1.0) and widened[-1] == pytest.approx(0.0)
+    speed = -np.diff(widened) * 1000
+    assert (speed >= -1e-12).all()
+    assert speed.max() == pytest.approx(PEAK_SPEED_RATIO, rel=1e-3)
+    assert max(speed[0], speed[-1]) < 1e-3
+
+
 def test_approach_varies_as_the_human_does():
     """The share of the approach at which the wrist is fastest is drawn from the human's.
 
@@ -136,3 +181,5 @@ def test_bad_scene_and_grasp_are_named():
         GraspGeometry(closing_s=0.0)
     with pytest.raises(ConfigError, match=r"open_posture has shape \(3,\)"):
         GraspGeometry(open_posture=(0.0, 0.0, 0.0))
+    with pytest.raises(ConfigError, match=r"release_posture has shape \(1,\)"):
+        GraspGeometry(release_posture=(0.0,))

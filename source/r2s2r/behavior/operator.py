@@ -39,7 +39,7 @@ class OperatorModel:
             name=name,
             wrist_pos_b=wrist_pos,
             wrist_quat_b=wrist_quat,
-            hand_joint_pos=self.grasp.hand_joint_pos(plan.closed_share(clock, self.synergy)),
+            hand_joint_pos=self.grasp.hand_joint_pos(plan.closed_share(clock, self.synergy), plan.widened(clock)),
             phase=plan.phase(clock),
             object_pos_b=object_pos,
             object_yaw=object_yaw,

@@ -161,6 +161,14 @@ class PickPlan:
         opening = 1.0 - (t - self.open_begin) / self.open_duration
         return synergy.at(np.where(t < self.open_begin, closing, opening))
 
+    def widened(self, t: np.ndarray) -> np.ndarray:
+        """Return how much wider than before the grasp the hand is to open at `t` (T,): 0 open, 1 release posture.
+
+        The closed hand opens to the release posture, and relaxes to the open one on its way back.
+        """
+        relaxed = progress((t - self.retreat.begin) / self.retreat.duration)
+        return np.where(t < self.open_begin, 0.0, 1.0 - relaxed)
+
     def wrist(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return wrist positions (T, 3) and orientations (T, 4) xyzw in the base at `t` (T,)."""
         pos, quat = self._before_retreat(t)

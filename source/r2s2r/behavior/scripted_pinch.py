@@ -26,6 +26,7 @@ PINCH = GraspGeometry(
     close_amount=_INDEX_CLOSE + _STILL * 2 + _THUMB_CLOSE,
     ride_s=0.31,
     closing_s=0.54,
+    release_height_m=0.24,
 )
 """The pinch between the tips of thumb and index finger, on two opposite sides of the object.
 
