@@ -89,7 +89,7 @@ class GraspGeometry:
     def hand_joint_pos(self, share: np.ndarray, widened: np.ndarray | float = 0.0) -> np.ndarray:
         """Return targets (..., 16) [rad] for each joint's share (..., 16) of its closing.
 
-        Where `widened` (...) goes from 0 to 1, the share 0 goes from the open to the release posture; 1 stays the grasp.
+        Where `widened` (...) goes from 0 to 1, the share 0 goes from the open to the release posture; 1 is the grasp.
         """
         opened, released = np.asarray(self.open_posture), np.asarray(self.release_posture)
         closed = opened + np.asarray(self.close_amount)
