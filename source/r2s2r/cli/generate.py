@@ -80,7 +80,9 @@ class Generate(Verb):
         # Loaded here, so that `--help` does not wait.
         from r2s2r.generation.command import GenerationRun
         from r2s2r_tasks.belt_sort.conditions import condition
+        from r2s2r_tasks.belt_sort.picture_size import check_picture_size
 
+        check_picture_size(self.picture_size)
         for name in self.conditions:
             condition(name)
         run = GenerationRun(workers=workers, device=self.device, resume=self.resume, say=_say)

@@ -56,8 +56,8 @@ def begin(
         raise DatasetError(f"{folder}: holds a generation already; --resume goes on with it, or choose another folder")
     writable_folder(folder)
     given = None if behavior in BUILT_IN else _read_behavior(Path(behavior), world, seed)
-    # The file of the world is written before its checksum is known; the same world gives the same bytes.
-    if not exists:
+    begun = _begun(folder, world) if exists else None
+    if begun is None:
         write_world(folder / "world.yaml", world)
     job = GenerationJob(
         episodes=episodes,
@@ -66,20 +66,25 @@ def begin(
         seed=seed,
         picture_size=picture_size,
         push_share=push_share,
+        # The file of the world is written before its checksum is known; the same world gives the same bytes.
         world_sha256=file_sha256(folder / "world.yaml"),
         behavior=behavior if given is None else given.sha256(),
         code={"revision": code_revision(), "versions": versions()},
     )
-    if exists:
-        if read_world(folder / "world.yaml").to_dict() != world.to_dict():
-            raise ConfigError(
-                f"{folder}: was begun with another world; resume it with the same, or choose another folder"
-            )
-        GenerationJob.load(folder).check_same(job, folder)
+    if begun is not None:
+        begun.check_same(job, folder)
         return job
     if given is not None:
         given.save(folder / "behavior")
     job.save(folder)  # last: from now on the folder holds a job
+    return job
+
+
+def _begun(folder: Path, world: World) -> GenerationJob:
+    """Return the job in `folder`, which has to be in `world`."""
+    job = GenerationJob.load(folder)
+    if read_world(folder / "world.yaml").to_dict() != world.to_dict():
+        raise ConfigError(f"{folder}: was begun with another world; resume it with the same or choose another folder")
     return job
 
 

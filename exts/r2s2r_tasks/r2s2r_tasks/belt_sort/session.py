@@ -19,6 +19,7 @@ from r2s2r_tasks.belt_sort.conditions import CONDITIONS
 from r2s2r_tasks.belt_sort.config.xarm7_allegro.apply_world import apply_world
 from r2s2r_tasks.belt_sort.mdp.observations import image
 from r2s2r_tasks.belt_sort.physics_cfg import check_grasp_settings
+from r2s2r_tasks.belt_sort.picture_size import check_picture_size
 
 STATE_TASK = "R2S2R-BeltSort-XArm7Allegro"
 CAMERA_TASK = "R2S2R-BeltSort-XArm7Allegro-Camera"
@@ -61,7 +62,7 @@ def belt_sort_env(
     choose("physics", physics, PHYSICS_PRESETS)
     choose("renderer", renderer, RENDERER_PRESETS)
     task = task or (STATE_TASK if picture_size is None else CAMERA_TASK)
-    presets = [condition] + ([] if picture_size is None else [_size_preset(picture_size)])
+    presets = [condition] + ([] if picture_size is None else [f"rgb{picture_size}"])
     overrides = [f"presets={','.join(presets)}", f"physics={physics}"]
     if picture_size is not None:
         overrides.append(f"renderer={renderer}")
@@ -89,7 +90,7 @@ def check_choice(num_envs: int, device: str, condition: str, picture_size: int |
         raise ConfigError(f"num_envs: received {num_envs}, allowed are 1 and more")
     choose("condition", condition, tuple(CONDITIONS))
     if picture_size is not None:
-        _size_preset(picture_size)
+        check_picture_size(picture_size)
     if device != "cpu" and not torch.cuda.is_available():
         raise ConfigError(f"device: received {device!r}, but there is no CUDA device; allowed is cpu")
 
@@ -100,14 +101,6 @@ def set_pictures(env: ManagerBasedRLEnv, enabled: bool) -> None:
         for term in group:
             if isinstance(term.func, image):
                 term.func.enabled = enabled
-
-
-def _size_preset(size: int) -> str:
-    from r2s2r_tasks.belt_sort.config.xarm7_allegro.xarm7_allegro_camera_env_cfg import PICTURE_SIZES
-
-    if size not in PICTURE_SIZES:
-        raise ConfigError(f"picture_size: received {size}, allowed are {', '.join(map(str, PICTURE_SIZES))}")
-    return f"rgb{size}"
 
 
 @contextmanager

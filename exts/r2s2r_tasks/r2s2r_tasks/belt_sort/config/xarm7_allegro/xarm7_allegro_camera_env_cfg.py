@@ -14,9 +14,7 @@ from r2s2r_tasks.belt_sort.belt_sort_env_cfg import NOMINAL, BeltSortSceneCfg, O
 from r2s2r_tasks.belt_sort.config.xarm7_allegro.xarm7_allegro_env_cfg import XArm7AllegroBeltSortEnvCfg
 from r2s2r_tasks.belt_sort.mdp import observations
 from r2s2r_tasks.belt_sort.physics_cfg import RendererPresetCfg
-
-PICTURE_SIZES = (64, 128, 256)
-"""Width and height of both pictures [px], chosen with `presets=rgb64` (default), `rgb128` or `rgb256`."""
+from r2s2r_tasks.belt_sort.picture_size import PICTURE_SIZES
 
 
 def by_size(camera: Callable[[int], CameraCfg]) -> PresetCfg:
