@@ -1,4 +1,4 @@
-"""Sizes that both cameras' pictures come in. Nothing heavy is imported here: the command checks before it starts one."""
+"""Sizes of both cameras' pictures. Nothing heavy is imported here: the command checks before it starts a simulator."""
 
 from r2s2r.contracts.errors import ConfigError
 
