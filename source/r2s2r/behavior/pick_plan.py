@@ -23,6 +23,9 @@ DESCENT_ONSET = 0.4
 SPEED_MARGIN = 1.5
 """Skew (up to 1.1) and detours raise the highest speed above that of the straight minimum-jerk motion."""
 
+THUMB = slice(12, 16)
+"""Joints of the thumb in the order of `contracts.joints.HAND_JOINTS`."""
+
 UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -159,7 +162,10 @@ class PickPlan:
         """Return each joint's share of its closing at `t` (T,): (T, 16). Opening runs the synergy backwards."""
         closing = (t - self.close_begin) / self.close_duration
         opening = 1.0 - (t - self.open_begin) / self.open_duration
-        return synergy.at(np.where(t < self.open_begin, closing, opening))
+        s = np.where(t < self.open_begin, closing, opening)
+        share, lag = synergy.at(s), self.grasp.thumb_lag
+        share[:, THUMB] = synergy.at((s - lag) / (1.0 - lag))[:, THUMB]
+        return share
 
     def widened(self, t: np.ndarray) -> np.ndarray:
         """Return how much wider than before the grasp the hand is to open at `t` (T,): 0 open, 1 release posture.
