@@ -58,8 +58,8 @@ class GraspGeometry:
     """Duration of the whole closing [s]: the robot hand is slower than a human's."""
 
     thumb_lag: float = 0.3
-    """Share of the closing by which the thumb waits for the fingers: coming first, as in the human's grab at nothing, it
-    pushes a tin out of the hand. Of 46 tins 15 were sorted without it, 17 with 0.15 and 40 with 0.3."""
+    """Share of the closing by which the thumb waits for the fingers: coming first, as in the human's grab at nothing,
+    it pushes a tin out of the hand. Of 46 tins 15 were sorted without it, 17 with 0.15 and 40 with 0.3."""
 
     lift_m: float = 0.2
     """How far the object is lifted [m]."""
