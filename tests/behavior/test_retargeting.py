@@ -194,7 +194,7 @@ def test_pinch_stays_a_pinch(hand, data_dir):
 
 @pytest.mark.parametrize(
     "name, median_mm, share_solved",
-    [("leap_grab.npz", 8.0, 1.0), ("leap_pinch.npz", 5.0, 1.0), ("human_joint_right.npz", 10.0, 0.99)],
+    [("leap_grab.npz", 7.0, 1.0), ("leap_pinch.npz", 4.0, 1.0), ("human_joint_right.npz", 10.0, 0.99)],
 )
 def test_recorded_hands_are_followed_without_collision(hand, data_dir, name, median_mm, share_solved):
     """Real boxes and spheres of fingers and palm never overlap, which a human's flesh does not mind."""

@@ -21,8 +21,10 @@ PINCH_WEIGHT = 2.0
 """Weight of the way between two tips that touch, against the fingertips' 1: a pinch is kept where a thumb that is too
 short cannot reach both."""
 
-PINCH_FAR, PINCH_NEAR = 0.08, 0.03
-"""Human distance between thumb and finger [m] below which the robot starts to keep it, and does so fully (scaled)."""
+PINCH_FAR, PINCH_NEAR = 0.05, 0.03
+"""Human distance between thumb and finger [m] below which the robot starts to keep it, and does so fully, scaled: where
+DexPilot lets go and takes hold (arXiv 1910.03135, as dex_retargeting has it). With 8 cm a closing fist is taken for
+pinches, and its fingers close in another order."""
 
 
 class HandTargets:
