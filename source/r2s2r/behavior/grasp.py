@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from r2s2r.contracts.checks import set_number
 from r2s2r.contracts.errors import ConfigError
 from r2s2r.contracts.transforms import quat_from_matrix, quat_multiply, yaw_quat
 
@@ -57,10 +56,6 @@ class GraspGeometry:
     closing_s: float = 0.72
     """Duration of the whole closing [s]: the robot hand is slower than a human's."""
 
-    thumb_lag: float = 0.3
-    """Share of the closing by which the thumb waits for the fingers: coming first, as in the human's grab at nothing,
-    it pushes a tin out of the hand. Of 46 tins 15 were sorted without it, 17 with 0.15 and 40 with 0.3."""
-
     lift_m: float = 0.2
     """How far the object is lifted [m]."""
 
@@ -68,7 +63,6 @@ class GraspGeometry:
     """Height of the object's centre above the bin's floor when the hand opens [m]."""
 
     def __post_init__(self):
-        set_number(self, "thumb_lag", 0.0, 0.9)
         for name in ("ride_s", "closing_s", "lift_m", "release_height_m"):
             if not 0.0 < getattr(self, name) < np.inf:
                 raise ConfigError(f"grasp: {name} is {getattr(self, name)}, it must be positive and finite")

@@ -23,9 +23,6 @@ DESCENT_ONSET = 0.4
 SPEED_MARGIN = 1.5
 """Skew (up to 1.1) and detours raise the highest speed above that of the straight minimum-jerk motion."""
 
-THUMB = slice(12, 16)
-"""Joints of the thumb in the order of `contracts.joints.HAND_JOINTS`."""
-
 UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -162,10 +159,7 @@ class PickPlan:
         """Return each joint's share of its closing at `t` (T,): (T, 16). Opening runs the synergy backwards."""
         closing = (t - self.close_begin) / self.close_duration
         opening = 1.0 - (t - self.open_begin) / self.open_duration
-        s = np.where(t < self.open_begin, closing, opening)
-        share, lag = synergy.at(s), self.grasp.thumb_lag
-        share[:, THUMB] = synergy.at((s - lag) / (1.0 - lag))[:, THUMB]
-        return share
+        return synergy.at(np.where(t < self.open_begin, closing, opening))
 
     def widened(self, t: np.ndarray) -> np.ndarray:
         """Return how much wider than before the grasp the hand is to open at `t` (T,): 0 open, 1 release posture.
