@@ -169,3 +169,11 @@ def test_a_file_that_is_missing_foreign_or_cut_off_is_told_in_one_line(tmp_path,
     with pytest.raises(DatasetError, match=r"cut off at \d+ of \d+ bytes; .*--recover OUT") as caught:
         DatasetReader(path)
     assert "\n" not in str(caught.value)
+
+
+def test_episodes_come_without_pictures_if_none_are_asked_for(make_dataset):
+    path = make_dataset(2).path
+    with DatasetReader(path) as whole, DatasetReader(path, pictures=False) as blind:
+        assert set(whole[1].obs) - set(blind[1].obs) == {"head_rgb", "wrist_rgb"}
+        np.testing.assert_array_equal(blind[1].obs["joint_pos"], whole[1].obs["joint_pos"])
+        np.testing.assert_array_equal(blind[1].actions, whole[1].actions)

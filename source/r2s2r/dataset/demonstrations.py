@@ -37,7 +37,7 @@ def behavior_from_dataset(path: "str | os.PathLike[str]", poses: CellPoses | Non
         RecordingError: no pick of some class is kept; every rejected one is told with rule, value and limit.
     """
     path, poses = Path(path), poses or World.nominal().poses
-    with DatasetReader(path) as reader:
+    with DatasetReader(path, pictures=False) as reader:
         return behavior_from_records(
             _records(reader, poses),
             str(path),

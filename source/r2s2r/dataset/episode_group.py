@@ -74,14 +74,16 @@ def write_episode(group: handles.Group, episode: Episode, compress: bool) -> Non
         group.attrs[name] = value
 
 
-def read_episode(group: handles.Group, header: DatasetHeader) -> Episode:
-    """Return the episode in `group`, its joints and actions in this program's order."""
+def read_episode(group: handles.Group, header: DatasetHeader, pictures: bool = True) -> Episode:
+    """Return the episode in `group`, its joints and actions in this program's order; pictures only if asked for."""
     joints, actions = JointSet(ROBOT_JOINTS), JointSet(ACTION_NAMES)
     arrays = {name: group[name][()] for name in ARRAYS}
     arrays["actions"] = actions.reorder(arrays["actions"], header.action_names)
     groups: dict[str, dict[str, np.ndarray]] = {"obs": {}, "commands": {}}
     for name, content in groups.items():
         for key, data in group.get(name, {}).items():
+            if data.ndim == 4 and not pictures:
+                continue
             values = data[()]
             content[key] = joints.reorder(values, header.joint_names) if f"{name}/{key}" in JOINT_KEYS else values
     attributes = {key: _plain(value) for key, value in group.attrs.items()}

@@ -27,14 +27,15 @@ class DatasetReader:
     Args:
         path: The data set.
         hand_variant: The hand it is read for; None: whichever it is of.
+        pictures: Whether episodes come with their pictures, which take most of the time of reading.
 
     Raises:
         DatasetError: it is missing, damaged, not tagged, of another convention or of another hand.
         ConfigError: its actions are of another action space, or joints are missing.
     """
 
-    def __init__(self, path: "str | os.PathLike[str]", hand_variant: str | None = None):
-        self.path = Path(path)
+    def __init__(self, path: "str | os.PathLike[str]", hand_variant: str | None = None, pictures: bool = True):
+        self.path, self._pictures = Path(path), pictures
         self._resources = ExitStack()
         parts = {} if self.path.exists() else part_files(self.path)
         with ExitStack() as opening:
@@ -83,8 +84,8 @@ class DatasetReader:
         name = f"demo_{number}"
         if self._file is None:
             with open_part(self.path, name) as (group, header):
-                return read_episode(group, header)
-        return read_episode(self._file["data"][name], self.header)
+                return read_episode(group, header, self._pictures)
+        return read_episode(self._file["data"][name], self.header, self._pictures)
 
     def __iter__(self) -> Iterator[Episode]:
         return (self[number] for number in self.numbers)

@@ -163,7 +163,7 @@ def _flat(group: Iterable[Demonstration] | Mapping[str, Iterable[Demonstration]]
 
 def _records(motions: Motions, poses: CellPoses) -> Iterator[tuple[str, PickRecord | Rejection]]:
     if isinstance(motions, str | os.PathLike):
-        with DatasetReader(Path(motions)) as reader:
+        with DatasetReader(Path(motions), pictures=False) as reader:
             for number in reader.numbers:
                 name = f"demo_{number}"
                 yield name, pick_record(reader[number], name, reader.header.rate_hz, poses)[1]
