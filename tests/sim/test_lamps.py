@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 import torch
+import warp as wp
 
 from r2s2r_tasks.belt_sort.conditions import RED_LIGHT
 from r2s2r_tasks.belt_sort.mdp.lamps import under_light
 
 pytestmark = pytest.mark.sim
+
+wp.init()  # the environment does it; here there is none
 
 
 @pytest.fixture

@@ -16,13 +16,14 @@ def _tint(
     # outputs
     tinted: wp.array4d(dtype=wp.uint8),
 ):
-    env, row, column, channel = wp.tid()
-    light = light_rgb[env, channel]
-    value = rgb[env, row, column, channel]
-    if light != 1.0:
-        linear = to_linear(float(value) / 255.0) * light
-        value = wp.uint8(wp.clamp(to_srgb(linear) * 255.0 + 0.5, 0.0, 255.0))
-    tinted[env, row, column, channel] = value
+    env, row, column = wp.tid()
+    for channel in range(3):
+        light = light_rgb[env, channel]
+        value = rgb[env, row, column, channel]
+        if light != 1.0:
+            linear = to_linear(float(value) / 255.0) * light
+            value = wp.uint8(wp.clamp(to_srgb(linear) * 255.0 + 0.5, 0.0, 255.0))
+        tinted[env, row, column, channel] = value
 
 
 @wp.func
@@ -54,7 +55,7 @@ def under_light(rgb: torch.Tensor, light_rgb: torch.Tensor) -> torch.Tensor:
     tinted = torch.empty_like(rgb)
     wp.launch(
         _tint,
-        dim=rgb.shape,
+        dim=rgb.shape[:3],
         inputs=[wp.from_torch(rgb.contiguous()), wp.from_torch(light_rgb.contiguous())],
         outputs=[wp.from_torch(tinted)],
         device=str(rgb.device),
