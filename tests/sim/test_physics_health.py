@@ -10,6 +10,8 @@ from r2s2r.behavior.operator import OperatorModel
 from r2s2r.contracts.errors import SimulationError
 from r2s2r.contracts.world import OBJECT_CLASSES
 from r2s2r.evaluation.judging import JudgingCfg, Outcome
+from r2s2r.replay.cfg import ReplayCfg
+from r2s2r_tasks.belt_sort.attempts import rejection
 from r2s2r_tasks.belt_sort.demonstrate import plan_demonstrations
 from r2s2r_tasks.belt_sort.generate import generate
 from r2s2r_tasks.belt_sort.mdp.health import PhysicsHealth
@@ -162,21 +164,21 @@ def test_b38_a_full_pool_marks_every_environment_and_strict_mode_raises(env, buf
         strict.overrule(torch.zeros(N, dtype=torch.int64))
 
 
-class _Ledger:
-    """A writer that remembers what it was given."""
-
-    def __init__(self):
-        self.episodes, self.rejections = [], []
-        self.add, self.reject = self.episodes.append, self.rejections.append
-
-
 def test_b38_no_episode_of_a_marked_environment_is_written(env, buffers):
     restart(env, SEED)
     planned = plan_demonstrations(env, OperatorModel(), SEED)
     demos = {name: [demo for _, demo in group] for name, group in zip(OBJECT_CLASSES, planned, strict=True)}
-    ledger = _Ledger()
+    recorded = {}
     buffers.shrink(contacts=12)
-    generation = generate(env, demos, N, condition="nominal", writer=ledger)
-    assert generation.successes == 0 and ledger.episodes == []
-    assert [rejection.rule for rejection in ledger.rejections] == [Outcome.CONTACT_OVERFLOW.label] * N
+    generation = generate(
+        env,
+        demos,
+        N,
+        condition="nominal",
+        on_attempt=lambda attempt, item: recorded.update({attempt.number: item}),
+    )
+    assert generation.successes == 0
+    assert len(recorded) == N and not any(item.success for item in recorded.values()), "only successes are written"
+    told = [rejection(attempt, env, ReplayCfg()).rule for attempt in generation.attempts]
+    assert told == [Outcome.CONTACT_OVERFLOW.label] * N
     assert np.all([attempt.outcome is Outcome.CONTACT_OVERFLOW for attempt in generation.attempts])
