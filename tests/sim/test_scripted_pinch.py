@@ -17,7 +17,7 @@ from r2s2r_tasks.belt_sort.episode_recorder import STATE_NAMES, EpisodeRecorder
 from r2s2r_tasks.belt_sort.replay_driver import ReplayDriver
 from r2s2r_tasks.belt_sort.session import belt_sort_env
 
-pytestmark = pytest.mark.sim
+pytestmark = [pytest.mark.sim, pytest.mark.slow]
 
 N, SEED = 8, 5
 NAMES = [feature.name for feature in FEATURES]

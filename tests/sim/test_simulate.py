@@ -72,8 +72,9 @@ def test_an_attempt_is_the_same_bit_for_bit_whatever_was_simulated_before(env, b
     assert all(item.commands["tracked"].all() for item in first.values())
 
 
-def test_shards_hold_each_attempt_once_and_environments_do_not_wait(env, behavior):
+def test_shards_hold_each_attempt_once_and_environments_do_not_wait(env, behavior, monkeypatch):
     """Shards 3 and 5: the one between is somebody else's."""
+    monkeypatch.setattr(env.cfg, "episode_length_s", 1.0)
     claimed, free = [], iter((3, 5, 6, 7, 8))
 
     def claim() -> range:
