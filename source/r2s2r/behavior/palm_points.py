@@ -4,7 +4,7 @@ import numpy as np
 
 from r2s2r.contracts.errors import RetargetingError
 from r2s2r.contracts.transforms import matrix_from_quat
-from r2s2r.recording.hand_recording import HandRecording
+from r2s2r.recording.hand_recording import HandRecording, held_frames
 
 FINGERS = ("thumb", "index", "middle", "ring")
 """Human fingers that the robot hand has, in the order of `hand_model.FINGERTIPS`; the little finger has no match."""
@@ -68,11 +68,9 @@ def palm_points(recording: HandRecording) -> tuple[np.ndarray, np.ndarray]:
             f"{recording.source}: {', '.join(unseen)} not measured in any frame; "
             "knuckle, middle joint and tip of each finger are needed"
         )
-    held, frames = points.copy(), np.arange(len(points))
+    held = points.copy()
     for finger in range(len(FINGERS)):
-        seen = np.flatnonzero(measured[:, finger])
-        source = seen[np.maximum(np.searchsorted(seen, frames, side="right") - 1, 0)]
-        held[:, finger_keypoints(finger)] = points[source, finger_keypoints(finger)]
+        held[:, finger_keypoints(finger)] = points[held_frames(measured[:, finger]), finger_keypoints(finger)]
     return held, measured
 
 

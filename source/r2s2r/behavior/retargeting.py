@@ -14,7 +14,7 @@ from r2s2r.behavior.human_hand import HumanHand
 from r2s2r.behavior.low_pass import low_pass
 from r2s2r.behavior.palm_points import palm_points
 from r2s2r.contracts.errors import ConfigError, RetargetingError
-from r2s2r.recording.hand_recording import HandRecording
+from r2s2r.recording.hand_recording import HandRecording, held_frames
 
 OUT_OF_REACH_M = 0.05
 """A fingertip that stays further than this from its target is out of reach [m]."""
@@ -170,7 +170,6 @@ def _hold_last(joint_pos: np.ndarray, solved: np.ndarray, recording: HandRecordi
 
     The kernel holds too, but each piece only what it has seen.
     """
-    good = np.flatnonzero(solved)
-    if not len(good):
+    if not solved.any():
         raise RetargetingError(f"{recording.source}: no frame could be retargeted; check its unit and its wrist frame")
-    return joint_pos[good[np.maximum(np.searchsorted(good, np.arange(len(solved)), side="right") - 1, 0)]]
+    return joint_pos[held_frames(solved)]

@@ -98,6 +98,16 @@ class HandRecording:
         """Median frame rate [Hz]."""
         return float(1.0 / np.median(np.diff(self.time_s)))
 
+    @property
+    def size(self) -> tuple[float, bool]:
+        """Median length of the palm [m] and True; where that was not measured, of the keypoints' span, and False."""
+        palm = np.linalg.norm(self.keypoints_m[:, 9] - self.keypoints_m[:, 0], axis=-1)
+        if np.isfinite(palm).any():
+            return float(np.nanmedian(palm)), True
+        points = self.keypoints_m[self.tracked]
+        extent = np.nanmax(points, axis=1) - np.nanmin(points, axis=1)
+        return float(np.median(np.linalg.norm(extent, axis=-1))), False
+
     def _check_shapes(self) -> None:
         if self.handedness not in HANDEDNESS:
             raise RecordingError(
@@ -140,13 +150,11 @@ class HandRecording:
         if self.wrist_pos is None or self.wrist_quat is None:
             return
         valid = np.ones(len(self), dtype=bool) if self.wrist_valid is None else self.wrist_valid
-        seen = np.flatnonzero(valid)
-        if not len(seen):
+        if not valid.any():
             raise RecordingError(f"{self.source}: the wrist is not tracked in any of {len(self)} frames")
         for name, array in (("wrist_pos", self.wrist_pos), ("wrist_quat", self.wrist_quat)):
             self._check_finite(name, array, valid)
-            held = seen[np.maximum(np.searchsorted(seen, np.arange(len(self)), side="right") - 1, 0)]
-            object.__setattr__(self, name, array[held])
+            object.__setattr__(self, name, array[held_frames(valid)])
         object.__setattr__(self, "wrist_valid", valid)
         object.__setattr__(self, "valid", self.valid & valid[:, None])
 
@@ -163,15 +171,11 @@ class HandRecording:
         object.__setattr__(self, "keypoints_m", np.where(self.valid[..., None], self.keypoints_m, np.nan))
 
     def _check_size(self) -> None:
-        palm = np.linalg.norm(self.keypoints_m[:, 9] - self.keypoints_m[:, 0], axis=-1)
-        palm = palm[np.isfinite(palm)]
-        if len(palm):
-            self._check_range("palm length", float(np.median(palm)), PALM_LENGTH_RANGE)
-            return
-        points = self.keypoints_m[self.tracked]
-        if len(points):
-            extent = np.nanmax(points, axis=1) - np.nanmin(points, axis=1)
-            self._check_range("span of the keypoints", float(np.median(np.linalg.norm(extent, axis=-1))), SPAN_RANGE)
+        length, is_palm = self.size
+        if is_palm:
+            self._check_range("palm length", length, PALM_LENGTH_RANGE)
+        else:
+            self._check_range("span of the keypoints", length, SPAN_RANGE)
 
     def _check_range(self, what: str, length: float, allowed: tuple[float, float]) -> None:
         low, high = allowed
@@ -215,3 +219,11 @@ class HandRecording:
                 f"{self.source}: given as a {self.handedness} hand, but its fingers bend as a {measured} hand's do; "
                 "correct the label or say that the picture was mirrored"
             )
+
+
+def held_frames(measured: np.ndarray) -> np.ndarray:
+    """Return for each frame of `measured` (T,) bool the last measured one until then, at the beginning the first (T,).
+
+    At least one frame is measured.
+    """
+    return np.flatnonzero(measured)[np.maximum(np.cumsum(measured) - 1, 0)]
