@@ -49,6 +49,14 @@ def box_distance(point: wp.vec3, half: wp.vec3):
 
 
 @wp.func
+def ball_overlap(problem: HandProblem, ball: wp.int32, shape: wp.int32, to_shape: wp.transform):
+    """Return how far a ball is into the clearance of a shape [m], negative beyond, and the way out in its frame."""
+    point = wp.transform_point(to_shape, problem.ball_centre[ball])
+    distance, direction = box_distance(point, problem.shape_half[shape])
+    return problem.clearance + problem.ball_radius[ball] + problem.shape_radius[shape] - distance, direction
+
+
+@wp.func
 def contact_cost(
     problem: HandProblem,
     poses: wp.array(dtype=wp.transform),
@@ -63,10 +71,8 @@ def contact_cost(
         if can_meet(problem, pair, shapes):
             to_box = wp.transform_multiply(wp.transform_inverse(shapes[pair[1]]), shapes[pair[0]])
             for b in range(problem.shape_first[pair[0]], problem.shape_first[pair[0] + 1]):
-                point = wp.transform_point(to_box, problem.ball_centre[b])
-                distance, direction = box_distance(point, problem.shape_half[pair[1]])
-                wanted = problem.clearance + problem.ball_radius[b] + problem.shape_radius[pair[1]]
-                overlap = wp.max(wanted - distance, 0.0)
+                overlap, direction = ball_overlap(problem, b, pair[1], to_box)
+                overlap = wp.max(overlap, 0.0)
                 cost += problem.contact_weight * overlap * overlap
     return cost
 
@@ -92,9 +98,7 @@ def add_contacts(
             other = problem.shape_joint[pair[1]]
             to_box = wp.transform_multiply(wp.transform_inverse(shapes[pair[1]]), shapes[pair[0]])
             for b in range(problem.shape_first[pair[0]], problem.shape_first[pair[0] + 1]):
-                point = wp.transform_point(to_box, problem.ball_centre[b])
-                distance, direction = box_distance(point, problem.shape_half[pair[1]])
-                overlap = problem.clearance + problem.ball_radius[b] + problem.shape_radius[pair[1]] - distance
+                overlap, direction = ball_overlap(problem, b, pair[1], to_box)
                 if overlap > 0.0:
                     direction = wp.transform_vector(shapes[pair[1]], direction)
                     slope = -stiffness * overlap * direction

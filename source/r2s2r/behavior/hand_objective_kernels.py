@@ -5,12 +5,15 @@ Loops are not unrolled, which would take minutes to compile; what a thread works
 
 import warp as wp
 
+from r2s2r.behavior import hand_shapes
+from r2s2r.contracts.joints import HAND_JOINTS
+
 wp.set_module_options({"enable_backward": False, "max_unroll": 1})
 
-NUM_JOINTS = wp.constant(16)
-"""Joints of the hand, see :data:`r2s2r.contracts.joints.HAND_JOINTS`."""
+NUM_JOINTS = wp.constant(len(HAND_JOINTS))
+"""Joints of the hand."""
 
-FINGER_JOINTS = wp.constant(4)
+FINGER_JOINTS = wp.constant(hand_shapes.FINGER_JOINTS)
 """Joints of a finger, numbered in a row."""
 
 NEAREST = wp.constant(wp.float32(1e-9))
