@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from r2s2r.contracts.errors import RecordingError
 from r2s2r.recording.catalogue import NO_DATA_REASON, data_file
 from r2s2r.recording.hand_recording import HandRecording
 from r2s2r.recording.load import load_hand_recording
+from r2s2r.recording.tracking import part_of
 
 RECORDINGS = ("human_joint_right", "leap_grab", "leap_pinch")
 """Recorded right hands with all keypoints; the first is the one that the peer itself is timed with."""
@@ -69,11 +69,9 @@ def own_rows(max_frames: int, repetitions: int) -> Iterator[dict[str, Any]]:
 
 def _own(hand: HandModel, recording: HandRecording, repetitions: int) -> dict[str, Any]:
     retarget_hand(recording, hand)  # loads the kernel
-    whole_s = [_timed(lambda: retarget_hand(recording, hand))[0] for _ in range(repetitions)]
+    whole_s = [_timed(lambda: retarget_hand(recording, hand)) for _ in range(repetitions)]
     live = LiveRetargeter(HumanHand.measure(recording), hand)
-    live_s = np.array(
-        [_timed(lambda frame=frame: _follow(live, recording, frame))[0] for frame in range(len(recording))]
-    )
+    live_s = np.array([_timed(lambda frame=frame: _follow(live, recording, frame)) for frame in range(len(recording))])
     return {
         "frames": len(recording),
         "frames_per_s": len(recording) / float(np.median(whole_s)),
@@ -92,7 +90,7 @@ def _compared(hand: HandModel, case: PeerCase, streams: int, repetitions: int) -
     ours = solver.solve(goals, pieces, start).joint_pos[:frames]  # loads the kernel too
     theirs = case.retarget()
     times = [
-        (_timed(case.retarget)[0], _timed(lambda: solver.solve(goals, pieces, start))[0] / streams)
+        (_timed(case.retarget), _timed(lambda: solver.solve(goals, pieces, start)) / streams)
         for _ in range(repetitions)
     ]
     peer_s, ours_s = np.array(times).T
@@ -144,10 +142,7 @@ def _recording(name: str, max_frames: int) -> HandRecording:
     if path is None:
         raise RecordingError(f"bench retarget: {NO_DATA_REASON}")
     recording = load_hand_recording(path)
-    kept = slice(0, max_frames)
-    arrays = ("time_s", "keypoints_m", "valid", "wrist_pos", "wrist_quat", "wrist_valid", "object_pos")
-    parts = {name: None if (value := getattr(recording, name)) is None else value[kept] for name in arrays}
-    return replace(recording, **parts)
+    return part_of(recording, 0, min(max_frames, len(recording)) - 1)
 
 
 def _follow(live: LiveRetargeter, recording: HandRecording, frame: int) -> Any:
@@ -156,7 +151,7 @@ def _follow(live: LiveRetargeter, recording: HandRecording, frame: int) -> Any:
     return live.retarget(recording.time_s[frame], recording.keypoints_m[frame], pos, quat)
 
 
-def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
+def _timed(work: Callable[[], Any]) -> float:
     began = time.process_time()
-    result = work()
-    return time.process_time() - began, result
+    work()
+    return time.process_time() - began

@@ -96,7 +96,7 @@ def split_tracked(recording: HandRecording) -> list[HandRecording]:
         raise RecordingError(
             f"{recording.source}: the longest tracked part lasts {lasting.max():.2f} s, at least {MIN_TRACK_S} s needed"
         )
-    return [_part(recording, int(begins[k]), int(ends[k])) for k in np.flatnonzero(lasting >= MIN_TRACK_S)]
+    return [part_of(recording, int(begins[k]), int(ends[k])) for k in np.flatnonzero(lasting >= MIN_TRACK_S)]
 
 
 def _runs(recording: HandRecording, lost: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -184,7 +184,7 @@ def _apart(recording: HandRecording, good: np.ndarray) -> np.ndarray:
     return apart
 
 
-def _part(recording: HandRecording, begin: int, end: int) -> HandRecording:
+def part_of(recording: HandRecording, begin: int, end: int) -> HandRecording:
     """Return frames `begin` to `end`, both included."""
     kept, time_s = slice(begin, end + 1), recording.time_s
     arrays = ("time_s", "keypoints_m", "valid", "wrist_pos", "wrist_quat", "object_pos", "wrist_valid")
