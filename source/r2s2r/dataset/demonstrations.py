@@ -39,7 +39,7 @@ def behavior_from_dataset(path: "str | os.PathLike[str]", poses: CellPoses | Non
     path, poses = Path(path), poses or World.nominal().poses
     with DatasetReader(path, pictures=False) as reader:
         return behavior_from_records(
-            _records(reader, poses),
+            recorded_picks(reader, poses),
             str(path),
             provenance={"dataset": path.name, "sha256": file_sha256(path) if path.is_file() else None},
             **options,
@@ -78,11 +78,16 @@ def pick_record(episode: Episode, name: str, rate_hz: float, poses: CellPoses) -
         object_pos_b=object_pos,
         object_yaw=None if object_quat is None else _yaw(object_quat),
         tracked=tracked if tracked.ndim == 0 else tracked[:-1],
-        provenance={"source_demo": episode.source_demo, **{k: v for k, v in episode.attributes.items()}},
+        provenance={"source_demo": episode.source_demo, **episode.attributes},
     )
 
 
-def _records(reader: DatasetReader, poses: CellPoses) -> Iterator[tuple[str, PickRecord | Rejection, str]]:
+def recorded_picks(reader: DatasetReader, poses: CellPoses) -> Iterator[tuple[str, PickRecord | Rejection, str]]:
+    """Yield object class, record (or why it has none) and name in the data set of every episode.
+
+    Raises:
+        DatasetError: an episode is damaged or its class is unknown.
+    """
     for number in reader.numbers:
         name = f"{reader.path.stem}_demo_{number}"
         yield *pick_record(reader[number], name, reader.header.rate_hz, poses), f"demo_{number}"

@@ -29,8 +29,8 @@ class EnergyDistance:
 def energy_distance(
     first: np.ndarray,
     second: np.ndarray,
-    first_sources: "np.ndarray | None" = None,
-    second_sources: "np.ndarray | None" = None,
+    first_sources: np.ndarray | None = None,
+    second_sources: np.ndarray | None = None,
     *,
     rounds: int = 2000,
     confidence: float = 0.95,
@@ -71,7 +71,7 @@ def energy_distance(
     return EnergyDistance(float(values[0]), float(low), float(high))
 
 
-def _indicator(sources: "np.ndarray | None", sample: np.ndarray) -> np.ndarray:
+def _indicator(sources: np.ndarray | None, sample: np.ndarray) -> np.ndarray:
     """Return which row is of which source (S, N) as zeros and ones."""
     names = np.arange(len(sample)) if sources is None else np.asarray(sources)
     if len(names) != len(sample):

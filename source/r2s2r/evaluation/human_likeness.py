@@ -22,7 +22,7 @@ from r2s2r.contracts.episode import Episode
 from r2s2r.contracts.errors import DatasetError
 from r2s2r.contracts.rejection import Rejection
 from r2s2r.contracts.world import CellPoses, World
-from r2s2r.dataset.demonstrations import pick_record
+from r2s2r.dataset.demonstrations import pick_record, recorded_picks
 from r2s2r.dataset.reader import DatasetReader
 from r2s2r.evaluation.energy_distance import EnergyDistance, energy_distance
 
@@ -164,9 +164,7 @@ def _flat(group: Iterable[Demonstration] | Mapping[str, Iterable[Demonstration]]
 def _records(motions: Motions, poses: CellPoses) -> Iterator[tuple[str, PickRecord | Rejection]]:
     if isinstance(motions, str | os.PathLike):
         with DatasetReader(Path(motions), pictures=False) as reader:
-            for number in reader.numbers:
-                name = f"demo_{number}"
-                yield name, pick_record(reader[number], name, reader.header.rate_hz, poses)[1]
+            yield from ((name, record) for _, record, name in recorded_picks(reader, poses))
         return
     for index, motion in enumerate(motions):
         if isinstance(motion, Demonstration):
