@@ -6,11 +6,13 @@ import warp as wp
 
 from r2s2r.behavior.hand_contact_kernels import MAX_SHAPES
 from r2s2r.behavior.hand_model import HandModel
-from r2s2r.behavior.hand_objective import POINTS, VECTORS, HandGoals, HandObjective, hand_cost
+from r2s2r.behavior.hand_objective import VECTORS, HandGoals, HandObjective, hand_cost
 from r2s2r.behavior.hand_objective_kernels import NUM_JOINTS, HandProblem
 from r2s2r.behavior.hand_solver import HandSolver
 from r2s2r.behavior.hand_solver_kernels import differentiate, frame_cost
 from r2s2r.contracts.errors import ConfigError
+
+from .hand_vectors import vectors_at
 
 STEP = 1e-5
 """Of the central differences [rad]: double precision leaves 1e-11 / STEP of the cost's rounding."""
@@ -51,13 +53,6 @@ def evaluate(
 @pytest.fixture(scope="module")
 def hand():
     return HandModel()
-
-
-def vectors_at(hand, joint_pos):
-    """Return the vectors (T, V, 3) of postures (T, 16)."""
-    points = np.concatenate([hand.link_pos(joint_pos, POINTS), np.zeros((len(joint_pos), 1, 3))], axis=1)
-    to, start = np.array(VECTORS).T
-    return points[:, to] - points[:, start]
 
 
 def goals_near(hand, rng, frames):

@@ -5,12 +5,14 @@ import pytest
 from scipy.optimize import minimize
 
 from r2s2r.behavior.hand_model import HandModel
-from r2s2r.behavior.hand_objective import POINTS, VECTORS, HandGoals, HandObjective, hand_cost
+from r2s2r.behavior.hand_objective import HandGoals, HandObjective, hand_cost
 from r2s2r.behavior.hand_solver import HandSolver, Piece
 from r2s2r.behavior.hand_targets import HandTargets, hand_goals
 from r2s2r.behavior.human_hand import HumanHand
 from r2s2r.behavior.palm_points import palm_points
 from r2s2r.recording.load import load_hand_recording
+
+from .hand_vectors import vectors_at
 
 
 @pytest.fixture(scope="module")
@@ -18,13 +20,10 @@ def hand():
     return HandModel()
 
 
-def goals_of(hand, joint_pos, weights=None):
+def goals_of(hand, joint_pos):
     """Return the goals that postures (T, 16) meet exactly."""
-    points = np.concatenate([hand.link_pos(joint_pos, POINTS), np.zeros((len(joint_pos), 1, 3))], axis=1)
-    to, start = np.array(VECTORS).T
-    vectors = points[:, to] - points[:, start]
-    weights = np.ones(vectors.shape[:2]) if weights is None else weights
-    return HandGoals(vectors, weights, np.full(len(joint_pos), 1.0 / 30.0))
+    vectors = vectors_at(hand, joint_pos)
+    return HandGoals(vectors, np.ones(vectors.shape[:2]), np.full(len(joint_pos), 1.0 / 30.0))
 
 
 def alone(frames):

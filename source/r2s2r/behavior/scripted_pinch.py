@@ -8,7 +8,7 @@ import numpy as np
 from r2s2r.behavior.carried_object import carried_object
 from r2s2r.behavior.demonstration import Demonstration, Phase
 from r2s2r.behavior.grasp import GraspGeometry
-from r2s2r.behavior.pick_plan import OperatorScene
+from r2s2r.behavior.pick_plan import UP, OperatorScene
 from r2s2r.contracts.action import POLICY_RATE_HZ
 from r2s2r.contracts.checks import set_number
 from r2s2r.contracts.transforms import quat_multiply, quat_rotate, quat_slerp, yaw_quat
@@ -39,8 +39,6 @@ succeeded rose from 43 to 55 of 64.
 
 PRESHAPE_S = 0.5
 """Time in which the hand goes from its ready posture to the open pinch, and back [s]."""
-
-UP = np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True)
