@@ -29,6 +29,11 @@ def wandering(frames: int, rate_hz: float = 30.0) -> tuple[np.ndarray, np.ndarra
     return time_s, pos, quat_exp(turn + (0.0, 1.0, 0.3))
 
 
+FRAMES = 60
+TIME_S, POS, QUAT = wandering(FRAMES)
+"""Time and wrist of the tests in which they do not matter."""
+
+
 def in_room(points: np.ndarray, pos: np.ndarray, quat: np.ndarray) -> np.ndarray:
     """Return the keypoints in the room (T, 21, 3)."""
     return np.einsum("tij,tkj->tki", matrix_from_quat(quat), points) + pos[:, None]
@@ -129,6 +134,10 @@ def mediapipe_fields(points, quat, time_s, handedness="right", **changes) -> dic
     turned = in_room(points, np.zeros((len(time_s), 3)), quat) @ LEVEL_CAMERA.T
     fields = {"time_s": time_s, "handedness": handedness, "mirrored_input": False}
     return fields | {"hand_world_landmarks": turned - turned.mean(axis=1, keepdims=True)} | changes
+
+
+FIELDS = {"openxr": openxr_fields, "vision_pro": vision_pro_fields, "mano": mano_joint_fields}
+"""What makes the fields of each source type that has the wrist's motion, of (points, pos, quat, time_s, handedness)."""
 
 
 def save(path: Path, fields: dict) -> Path:

@@ -10,19 +10,9 @@ from r2s2r.contracts.errors import RetargetingError
 from r2s2r.recording.load import load_hand_recording
 from r2s2r.recording.mirroring import mirrored
 
-from ..hand_layouts import (
-    mano_joint_fields,
-    mano_parameter_fields,
-    mediapipe_fields,
-    openxr_fields,
-    save,
-    vision_pro_fields,
-    wandering,
-)
+from ..hand_layouts import FIELDS, FRAMES, POS, QUAT, TIME_S, mano_parameter_fields, mediapipe_fields, save
 from ..synthetic_hand import hand_keypoints
 
-FRAMES = 60
-TIME_S, POS, QUAT = wandering(FRAMES)
 FLAT = hand_keypoints(np.zeros(4))[0]
 CLOSING = np.repeat(np.clip(np.linspace(-0.5, 1.0, FRAMES), 0.0, 1.0)[:, None] * 0.9, 4, axis=1)
 FINGER_JOINTS = {"index": slice(0, 4), "middle": slice(4, 8), "ring": slice(8, 12), "thumb": slice(12, 16)}
@@ -36,12 +26,8 @@ def hand():
 
 def layouts(bend, handedness="right"):
     points = hand_keypoints(bend, handedness)
-    return {
-        "openxr": openxr_fields(points, POS, QUAT, TIME_S, handedness),
-        "vision pro": vision_pro_fields(points, POS, QUAT, TIME_S, handedness),
-        "mano joints": mano_joint_fields(points, POS, QUAT, TIME_S, handedness),
-        "mediapipe": mediapipe_fields(points, QUAT, TIME_S, handedness),
-    }
+    in_the_room = {kind: make(points, POS, QUAT, TIME_S, handedness) for kind, make in FIELDS.items()}
+    return in_the_room | {"mediapipe": mediapipe_fields(points, QUAT, TIME_S, handedness)}
 
 
 def load(path, fields):
@@ -111,7 +97,7 @@ def test_b35_wrist_that_never_moves_is_hand_local(tmp_path):
     points = hand_keypoints(np.linspace(0.0, 1.0, frames)[:, None] * np.ones(4))
     still, quat = np.tile([0.1, 0.3, 1.0], (frames, 1)), np.tile(QUAT[:1], (frames, 1))
     moving = still + 0.02 * np.linspace(0.0, 1.0, frames)[:, None] * (1.0, 0.0, 0.0)
-    for make in (openxr_fields, vision_pro_fields):
+    for make in (FIELDS["openxr"], FIELDS["vision_pro"]):
         with pytest.raises(RetargetingError, match="hand-local source"):
             retarget_wrist(load(tmp_path / "a.npz", make(points, still, quat, time_s)))
         path = retarget_wrist(load(tmp_path / "b.npz", make(points, moving, quat, time_s))).wrist_pos_b

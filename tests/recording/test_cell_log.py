@@ -15,7 +15,7 @@ from r2s2r.contracts.cell import Message, Picture
 from r2s2r.contracts.errors import RecordingError
 from r2s2r.contracts.targets import TagGroup
 from r2s2r.recording.cell_info import info_from_json, info_to_json
-from r2s2r.recording.cell_log import CellLog, PictureStream, Segment, Stream
+from r2s2r.recording.cell_log import PictureStream, Segment, Stream
 from r2s2r.recording.cell_log_file import (
     CellLogWriter,
     is_cell_log,
@@ -26,18 +26,7 @@ from r2s2r.recording.cell_log_file import (
 )
 from r2s2r.recording.pictures import decode, encode, size_of
 
-from .log_sample import assert_equal, record, sample_info, sample_log
-
-
-@pytest.fixture
-def log(rng) -> CellLog:
-    return sample_log(rng)
-
-
-@pytest.fixture
-def path(log, tmp_path) -> Path:
-    write_cell_log(tmp_path / "log.h5", log)
-    return tmp_path / "log.h5"
+from .log_sample import assert_equal, record, sample_info
 
 
 def test_what_is_written_is_read_back_exactly(path, log):

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import h5py
 import numpy as np
@@ -12,7 +11,7 @@ from r2s2r.cli.main import main
 from r2s2r.contracts.cell import Message
 from r2s2r.contracts.errors import R2S2RError, RecordingError
 from r2s2r.recording.cell_info import info_to_json
-from r2s2r.recording.cell_log import CellLog, Segment
+from r2s2r.recording.cell_log import Segment
 from r2s2r.recording.cell_log_file import (
     CellLogWriter,
     partial_path,
@@ -22,19 +21,7 @@ from r2s2r.recording.cell_log_file import (
 )
 from r2s2r.recording.pictures import decode
 
-from .log_sample import assert_equal, record, sample_info, sample_log
-
-
-@pytest.fixture
-def log(rng) -> CellLog:
-    return sample_log(rng)
-
-
-@pytest.fixture
-def path(log, tmp_path) -> Path:
-    write_cell_log(tmp_path / "log.h5", log)
-    return tmp_path / "log.h5"
-
+from .log_sample import assert_equal, record, sample_info
 
 KILLED = """
 import os, signal, sys

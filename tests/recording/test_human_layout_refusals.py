@@ -7,19 +7,9 @@ from r2s2r.contracts.errors import RecordingError
 from r2s2r.recording.load import LOADERS, load_hand_recording
 from r2s2r.recording.statement import describe
 
-from ..hand_layouts import (
-    mano_joint_fields,
-    mano_parameter_fields,
-    mediapipe_fields,
-    openxr_fields,
-    save,
-    vision_pro_fields,
-    wandering,
-)
+from ..hand_layouts import FIELDS, FRAMES, POS, QUAT, TIME_S, mano_parameter_fields, mediapipe_fields, save
 from ..synthetic_hand import hand_keypoints
 
-FRAMES = 60
-TIME_S, POS, QUAT = wandering(FRAMES)
 POINTS = hand_keypoints(np.linspace(0.0, 1.0, FRAMES)[:, None] * np.ones(4))
 
 MISSTATED = {
@@ -55,8 +45,7 @@ MISSTATED = {
 
 @pytest.mark.parametrize("kind, changes, message", [(k, *case) for k, cases in MISSTATED.items() for case in cases])
 def test_what_is_not_stated_is_refused_in_one_line(kind, changes, message, tmp_path):
-    make = {"openxr": openxr_fields, "vision_pro": vision_pro_fields, "mano": mano_joint_fields}[kind]
-    fields = make(POINTS, POS, QUAT, TIME_S) | changes
+    fields = FIELDS[kind](POINTS, POS, QUAT, TIME_S) | changes
     with pytest.raises(RecordingError, match=message) as error:
         load_hand_recording(save(tmp_path / "a.npz", {k: v for k, v in fields.items() if v is not None}), kind)
     assert "\n" not in str(error.value)
@@ -76,7 +65,7 @@ BAD_NUMBERS = [
 
 @pytest.mark.parametrize("change, message", BAD_NUMBERS)
 def test_bad_recordings_are_refused_in_one_line(change, message, tmp_path):
-    fields = change(openxr_fields(POINTS, POS, QUAT, TIME_S))
+    fields = change(FIELDS["openxr"](POINTS, POS, QUAT, TIME_S))
     with pytest.raises(RecordingError, match=message) as error:
         load_hand_recording(save(tmp_path / "a.npz", fields))
     assert "\n" not in str(error.value)
@@ -96,7 +85,7 @@ def test_damaged_json_and_pickles_are_one_line(tmp_path):
 
 
 def test_file_of_two_types_asks_which(tmp_path):
-    fields = openxr_fields(POINTS, POS, QUAT, TIME_S) | vision_pro_fields(POINTS, POS, QUAT, TIME_S)
+    fields = FIELDS["openxr"](POINTS, POS, QUAT, TIME_S) | FIELDS["vision_pro"](POINTS, POS, QUAT, TIME_S)
     path = save(tmp_path / "a.npz", fields)
     with pytest.raises(RecordingError, match="may be of the types openxr, vision_pro; say which"):
         load_hand_recording(path)
@@ -107,7 +96,7 @@ def test_file_of_two_types_asks_which(tmp_path):
 @pytest.mark.filterwarnings("error")
 def test_damage_of_any_kind_is_one_line_or_a_recording(tmp_path, rng):
     """200 files with two fields lost, cut, emptied, of another type or scale: nothing but RecordingError."""
-    layouts = [make(POINTS, POS, QUAT, TIME_S) for make in (openxr_fields, vision_pro_fields, mano_joint_fields)]
+    layouts = [make(POINTS, POS, QUAT, TIME_S) for make in FIELDS.values()]
     layouts += [mediapipe_fields(POINTS, QUAT, TIME_S)]
     layouts += [mano_parameter_fields(POINTS[0], 0.5 * np.ones((FRAMES, 4)), POS, QUAT, TIME_S)]
     refused = 0

@@ -10,6 +10,10 @@ from r2s2r.recording.load import load_hand_recording, source_type
 from r2s2r.recording.statement import describe
 
 from ..hand_layouts import (
+    FRAMES,
+    POS,
+    QUAT,
+    TIME_S,
     headset_joints,
     in_room,
     mano_joint_fields,
@@ -18,12 +22,9 @@ from ..hand_layouts import (
     openxr_fields,
     save,
     vision_pro_fields,
-    wandering,
 )
 from ..synthetic_hand import hand_keypoints
 
-FRAMES = 60
-TIME_S, POS, QUAT = wandering(FRAMES)
 BEND = np.linspace(0.0, 1.0, FRAMES)[:, None] * np.array([1.0, 0.9, 0.8, 0.7])
 HANDS = ("right", "left")
 

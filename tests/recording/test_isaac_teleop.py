@@ -11,12 +11,10 @@ from r2s2r.recording.flatbuffer import Table
 from r2s2r.recording.isaac_teleop import JOINT, STAMP
 from r2s2r.recording.load import load_hand_recording, source_type
 
-from ..hand_layouts import in_room, openxr_fields, wandering
+from ..hand_layouts import FRAMES, POS, QUAT, TIME_S, in_room, openxr_fields
 from ..synthetic_hand import hand_keypoints
 from .teleop_mcap import hand_messages, joint_bytes, record_bytes, write_teleop
 
-FRAMES = 60
-TIME_S, POS, QUAT = wandering(FRAMES)
 BEND = np.linspace(0.0, 1.0, FRAMES)[:, None] * np.ones(4)
 
 

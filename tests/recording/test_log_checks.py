@@ -12,12 +12,7 @@ from r2s2r.recording.feedback_checks import check_rate, echoed_joints, effective
 from r2s2r.recording.log_checks import check_cell_log, dropped_samples
 from r2s2r.recording.pictures import encode
 
-from .log_sample import sample_log, spoilt, targets
-
-
-@pytest.fixture
-def log(rng) -> CellLog:
-    return sample_log(rng)
+from .log_sample import spoilt, targets
 
 
 def refusal(log: CellLog, **needed) -> str:
