@@ -13,7 +13,6 @@ from r2s2r.behavior.teleop_clip import teleop_clip
 from r2s2r.cli.retarget_places import Place
 from r2s2r.contracts.action import POLICY_RATE_HZ
 from r2s2r.contracts.errors import R2S2RError, RecordingError
-from r2s2r.contracts.files import file_sha256
 from r2s2r.contracts.provenance import provenance
 from r2s2r.evaluation.charts import svg
 from r2s2r.evaluation.clips import write_clip
@@ -150,10 +149,11 @@ def _written(
 ) -> Result:
     """Write trajectory and clip, and return what is said about them."""
     config = {"source": options.source, "handedness": options.handedness, "mirror": options.mirror}
-    motion.save(out / "trajectory.npz", provenance(config, inputs=place.files))
+    origin = provenance(config, inputs=place.files)
+    motion.save(out / "trajectory.npz", origin)
     summary: dict[str, Any] = {"recording": place.path.name, **motion.summary(), **extra}
     if place.path.is_file():
-        summary["recording_sha256"] = file_sha256(place.path)
+        (summary["recording_sha256"],) = origin["inputs"].values()
     summary["trajectory"] = str(out / "trajectory.npz")
     clip = None
     if options.clip_seconds:

@@ -71,7 +71,7 @@ def write_retargeting_report(
     for entry in entries:
         report.section(entry.name)
         if entry.clip is not None:
-            report.clip(entry.clip, "Left the human hand as recorded, right the robot, from the same place")
+            report.clip(entry.clip, "The hand as recorded and, right of it, the robot, seen from the same place")
         for caption, chart in entry.charts.items():
             report.chart(chart, caption)
         said = [line.partition(": ") for line in entry.statement]

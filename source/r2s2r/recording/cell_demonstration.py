@@ -15,7 +15,7 @@ from r2s2r.contracts.transforms import quat_from_matrix
 from r2s2r.contracts.world import ArmModel
 from r2s2r.control.kinematics import SerialChain
 from r2s2r.recording.cell_log import CellLog, Segment, Stream
-from r2s2r.recording.frame_rate import check_increasing, frame_stamps
+from r2s2r.recording.frame_rate import check_increasing, frame_stamps, mean_rate_hz
 from r2s2r.recording.resampling import bridged, interpolated
 
 DEMONSTRATION = "demonstration"
@@ -87,7 +87,7 @@ class CellDemonstration:
     @property
     def rate_hz(self) -> float:
         """Steps a second."""
-        return float((len(self) - 1) / (self.time_s[-1] - self.time_s[0]))
+        return mean_rate_hz(self.time_s)
 
 
 def cell_demonstrations(

@@ -55,6 +55,11 @@ def rows_at_rate(time_s: np.ndarray, rate_hz: float) -> np.ndarray:
     return rows
 
 
+def mean_rate_hz(time_s: np.ndarray) -> float:
+    """Return the frames a second of two or more stamps (T,) [s] that increase, from the first to the last."""
+    return float((len(time_s) - 1) / (time_s[-1] - time_s[0]))
+
+
 def rate_error(time_s: np.ndarray, rate_hz: float) -> str | None:
     """Return what is wrong with stamps (T,) [s] of frames that were declared to come at `rate_hz`; None if nothing is.
 
@@ -65,8 +70,7 @@ def rate_error(time_s: np.ndarray, rate_hz: float) -> str | None:
     time_s = np.asarray(time_s, dtype=float)
     if len(time_s) < 2:
         return None
-    taken_s = time_s[-1] - time_s[0]
-    real_hz = (len(time_s) - 1) / taken_s
+    taken_s, real_hz = time_s[-1] - time_s[0], mean_rate_hz(time_s)
     if abs(real_hz / rate_hz - 1.0) <= MAX_RATE_DEVIATION:
         return None
     return (

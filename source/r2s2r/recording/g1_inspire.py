@@ -7,7 +7,7 @@ The arm's path is forward kinematics of the published description, the fingers a
 import numpy as np
 
 from r2s2r.contracts.errors import MissingDependencyError, RecordingError
-from r2s2r.contracts.transforms import pose, quat_from_matrix
+from r2s2r.contracts.transforms import pose, pose_apply, quat_from_matrix
 from r2s2r.control.kinematics import SerialChain, serial_chain
 from r2s2r.recording.cell_log import Stream
 from r2s2r.recording.hand_facts import SourceFacts
@@ -99,15 +99,13 @@ def right_hand(recording: TeleopRecording, signal: str = "measured") -> HandReco
     chain = right_arm()
     _check_arm(recording, arm[known], known, chain)
     wrist = _wrist(chain, arm)
-    points = keypoints_in_palm(share)
-    placed = np.einsum("tij,tkj->tki", wrist[:, :3, :3], points) + wrist[:, None, :3, 3]
-    valid = np.all(np.isfinite(placed), axis=-1)
+    placed = pose_apply(wrist[:, None], keypoints_in_palm(share))
     return HandRecording(
         source=recording.source,
         handedness="right",
         time_s=recording.time_s,
         keypoints_m=placed,
-        valid=valid,
+        valid=np.all(np.isfinite(placed), axis=-1),
         wrist_pos=wrist[:, :3, 3],
         wrist_quat=_quat(wrist, known),
         wrist_valid=known,

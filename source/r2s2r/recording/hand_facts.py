@@ -45,7 +45,8 @@ class TrackingSpan:
     """Number of frames, as recorded."""
 
     reason: str
-    """`frozen` (the same numbers again), `jump` (faster than a wrist can be) or `lost` (the source says so)."""
+    """`frozen` (the same numbers again), `jump` (faster than a wrist can be), or `wrist lost` or `fingers lost` (the
+    source says so)."""
 
     filled: bool
     """Interpolated between its neighbours; else untracked."""
@@ -53,6 +54,11 @@ class TrackingSpan:
     def __str__(self) -> str:
         outcome = "interpolated" if self.filled else "untracked"
         return f"{self.begin_s:.2f} s to {self.end_s:.2f} s ({self.frames} frames): {self.reason}, {outcome}"
+
+
+def other_hand(handedness: str) -> str:
+    """Return `left` for `right`, and `right` for `left`."""
+    return HANDEDNESS[1 - HANDEDNESS.index(handedness)]
 
 
 def which_hand(path: Path, in_file: str | None, stated: str | None) -> tuple[str, str]:

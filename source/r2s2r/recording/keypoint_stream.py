@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from r2s2r.recording.field_file import read_fields
-from r2s2r.recording.hand_facts import HANDEDNESS, SourceFacts, which_hand
+from r2s2r.recording.hand_facts import SourceFacts, other_hand, which_hand
 from r2s2r.recording.hand_recording import HandRecording
 
 ASSUMED_RATE_HZ = 30.0
@@ -28,7 +28,7 @@ def load_keypoints(
     """
     hand, who = which_hand(path, None, handedness)
     if mirrored_input:
-        hand, who = HANDEDNESS[1 - HANDEDNESS.index(hand)], f"{who}, exchanged since the picture was mirrored"
+        hand, who = other_hand(hand), f"{who}, exchanged since the picture was mirrored"
     keypoints = read_fields(path).array("joints_m", (None, 21, 3))
     return HandRecording(
         source=f"keypoint stream {path.name}",

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from r2s2r.contracts.errors import ConfigError, RecordingError
 from r2s2r.contracts.joints import JointSet
 from r2s2r.recording.cell_log import Stream
-from r2s2r.recording.frame_rate import check_increasing, rate_error
+from r2s2r.recording.frame_rate import check_increasing, mean_rate_hz, rate_error
 from r2s2r.recording.g1_inspire import ROBOT_TYPES as G1_ROBOT_TYPES
 from r2s2r.recording.g1_inspire import column_unit as g1_column_unit
 from r2s2r.recording.lerobot import LeRobotSet, open_lerobot
@@ -85,11 +86,10 @@ def teleop_recording(
     """
     source = f"{data_set.info.root.name} episode {episode}"
     numbers = data_set.numbers(episode)
-    names = _names(data_set.info.features, MEASURED, source)
-    measured = _rows(numbers, MEASURED, names, source)
-    commanded = _rows(numbers, COMMANDED, _names(data_set.info.features, COMMANDED, source), source)
+    names, sent = (_names(data_set.info.features, feature, source) for feature in (MEASURED, COMMANDED))
+    measured, commanded = _rows(numbers, MEASURED, names, source), _rows(numbers, COMMANDED, sent, source)
     try:
-        commanded = JointSet(names).reorder(commanded, _names(data_set.info.features, COMMANDED, source))
+        commanded = JointSet(names).reorder(commanded, sent)
     except ConfigError as error:
         raise RecordingError(f"{source}: {COMMANDED} and {MEASURED} name different columns: {error}") from error
     stamps = numbers["timestamp"].astype(float).reshape(len(measured), -1)[:, 0]
@@ -124,10 +124,9 @@ def _statements(
     if units is None and robot in G1_ROBOT_TYPES:
         lines.append("assumption: arm joints are in rad and hand motors 0..1; the set names no units, the robot does")
     if hw_time_s is not None:
-        real_hz = (len(hw_time_s) - 1) / (hw_time_s[-1] - hw_time_s[0])
         lines.append(
-            f"fact: stamps advance by {real_hz:.3f} rows a second, not by the declared {info.rate_hz:g}; rows are "
-            "paired with pictures by their number, and the stamps are kept in hw_time_s"
+            f"fact: stamps advance by {mean_rate_hz(hw_time_s):.3f} rows a second, not by the declared "
+            f"{info.rate_hz:g}; rows are paired with pictures by their number, and the stamps are kept in hw_time_s"
         )
     return tuple(lines)
 
@@ -206,6 +205,6 @@ def _in_our_unit(where: str, name: str, unit: str, time_s: np.ndarray, values: n
             row = int(np.nanargmax(beyond))
             raise RecordingError(f"{where}: {name} is {values[row]:.4g} in row {row}, a motor's share is 0 to 1")
     elif known.any():
-        limits = JointLimits((name,), _TURN.lower, _TURN.upper, _TURN.velocity, _TURN.effort)
+        limits = replace(_TURN, names=(name,))
         check_limits(where, Stream(time_s[known], values[known, None]), limits)
     return values

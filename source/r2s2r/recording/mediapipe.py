@@ -6,7 +6,7 @@ import numpy as np
 
 from r2s2r.contracts.errors import RecordingError
 from r2s2r.recording.field_file import read_fields
-from r2s2r.recording.hand_facts import HANDEDNESS, SourceFacts, which_hand
+from r2s2r.recording.hand_facts import HANDEDNESS, SourceFacts, other_hand, which_hand
 from r2s2r.recording.hand_recording import HandRecording
 
 WORLD, IMAGE = "hand_world_landmarks", "hand_landmarks"
@@ -26,7 +26,7 @@ def load_mediapipe(path: Path, handedness: str | None = None) -> HandRecording:
         )
     label = fields.word("handedness", HANDEDNESS)
     mirrored = fields.flag("mirrored_input", "MediaPipe's label is that of a mirrored picture; true exchanges it")
-    shown = HANDEDNESS[1 - HANDEDNESS.index(label)] if mirrored else label
+    shown = other_hand(label) if mirrored else label
     hand, who = which_hand(path, shown, handedness)
     time_s = fields.times()
     points = fields.array(WORLD, (len(time_s), 21, 3))

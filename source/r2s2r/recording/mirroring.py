@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from r2s2r.recording.hand_facts import HANDEDNESS
+from r2s2r.recording.hand_facts import other_hand
 from r2s2r.recording.hand_recording import HandRecording
 
 _ACROSS = np.array([1.0, -1.0, 1.0])
@@ -16,7 +16,7 @@ _TURNED = np.array([-1.0, 1.0, -1.0, 1.0])
 
 def mirrored(recording: HandRecording) -> HandRecording:
     """Return `recording` as the other hand: y of the world becomes -y."""
-    other = HANDEDNESS[1 - HANDEDNESS.index(recording.handedness)]
+    other = other_hand(recording.handedness)
     facts = recording.facts
     if facts is not None:
         facts = replace(facts, handedness=f"a {recording.handedness} hand ({facts.handedness}) mirrored on request")

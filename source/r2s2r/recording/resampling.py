@@ -20,9 +20,6 @@ class Resampled:
     recording: HandRecording
     """At the new rate; frames inside a gap are not valid."""
 
-    source_rate_hz: float
-    """Median rate of the source [Hz]."""
-
     jitter_s: float
     """Standard deviation of the time between frames [s]."""
 
@@ -56,7 +53,7 @@ def resample(recording: HandRecording, rate_hz: float, max_gap_s: float = MAX_GA
         object_pos=None if recording.object_pos is None else interpolated(new, old, recording.object_pos),
         **_wrist(recording, new),
     )
-    return Resampled(even, recording.rate_hz, float(np.diff(old).std()), gaps(recording, max_gap_s))
+    return Resampled(even, float(np.diff(old).std()), gaps(recording, max_gap_s))
 
 
 def gaps(recording: HandRecording, max_gap_s: float = MAX_GAP_S) -> tuple[tuple[float, float], ...]:

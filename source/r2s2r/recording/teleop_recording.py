@@ -7,7 +7,7 @@ import numpy as np
 
 from r2s2r.contracts.errors import RecordingError
 from r2s2r.contracts.joints import JointSet
-from r2s2r.recording.frame_rate import check_increasing
+from r2s2r.recording.frame_rate import check_increasing, mean_rate_hz
 
 UNITS = ("rad", "share")
 """Units of columns: radians, or the share 0..1 of a motor's way as its maker counts it."""
@@ -108,7 +108,7 @@ class TeleopRecording:
     @property
     def rate_hz(self) -> float:
         """Rows a second."""
-        return float((len(self) - 1) / (self.time_s[-1] - self.time_s[0]))
+        return mean_rate_hz(self.time_s)
 
     def columns(self, names: tuple[str, ...], signal: str = "measured") -> np.ndarray:
         """Return the columns called `names` (T, N) of `measured` or `commanded`.
