@@ -7,7 +7,7 @@ in it: joints and objects in its privileged state, colours and lamps by its numb
 
 import time
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -35,18 +35,25 @@ FILM_ENVS = 72
 AWAY_M = 1000.0
 """How far off a camera is that has nothing to look at [m]: its rays end before they meet anything."""
 
+COLUMNS = [f"joint_pos.{name}" for name in ROBOT_JOINTS] + [
+    f"{name}_{quantity}_b.{axis}"
+    for name in OBJECTS
+    for quantity, axes in (("pos", "xyz"), ("quat", "xyzw"))
+    for axis in axes
+]
+"""Columns of the privileged state that a picture is made of: joints [rad], pose of each object in the base."""
+
 Key = TypeVar("Key")
 
 
 class Film:
-    """Films episodes in the environments of a task with cameras, several at once.
+    """Films episodes in the environments of a task with cameras, several at once; everything stays on the device.
 
     An episode fits into an environment that holds the same two shapes.
     """
 
     def __init__(self, env: ManagerBasedRLEnv):
         """Take the task, opened with cameras, in the episodes' world and condition, with their seed."""
-        self._watched = -1
         env.reset()
         self._env, self._term = env, episode_term(env)
         self._robot = env.scene["robot"]
@@ -55,89 +62,106 @@ class Film:
         self._places: dict[tuple[str, ...], list[int]] = defaultdict(list)
         for env_id, shapes in enumerate(self._term.shape_names):
             self._places[tuple(shapes)].append(env_id)
-        t = env.max_episode_length
+        n, t, device = env.num_envs, env.max_episode_length, env.device
+        self._scenes = torch.zeros(n, t, len(COLUMNS), device=device)
         self._frames = {
-            name: np.zeros((env.num_envs, t, *env.observation_manager.group_obs_dim[name]), dtype=np.uint8)
+            name: torch.zeros(n, t, *env.observation_manager.group_obs_dim[name], dtype=torch.uint8, device=device)
             for name in PICTURES
         }
+        self._step = torch.zeros(n, dtype=torch.int64, device=device)
+        self._left = np.zeros(n, dtype=np.int64)
+        """Steps of each environment's episode that are not filmed yet (N,), 0 without an episode."""
         self._cameras = [env.scene[name.replace("rgb", "camera")] for name in PICTURES]
         self._gazes = [Gaze(camera) for camera in self._cameras]
         self.rendered = 0
         """Pictures of each camera so far that belong to an episode."""
         self.rendering_s = 0.0
         """Time spent on ray tracing so far [s]."""
-        self.looks = 0
-        """Pictures of each camera so far, those of environments without an episode included."""
 
-    def shoot(self, episodes: Iterable[tuple[Key, Episode]]) -> Iterator[tuple[Key, Episode]]:
-        """Yield the same episodes with their pictures, as they get ready.
+    def shoot(
+        self,
+        episodes: Iterable[tuple[Key, Episode]],
+        more: Callable[[], Iterable[tuple[Key, Episode]]] = tuple,
+    ) -> Iterator[tuple[Key, Episode]]:
+        """Yield episodes with their pictures, as they get ready.
+
+        Args:
+            episodes: what to film, with a key of the caller's.
+            more: asked for further ones whenever some have ended, so that no environment waits for the others.
 
         Raises:
             DatasetError: an episode lacks what it is filmed from, or no environment holds its shapes.
         """
-        waiting = self._by_shapes(episodes)
-        running: dict[int, _Take] = {}
+        waiting: dict[tuple[str, ...], deque] = defaultdict(deque)
+        running: dict[int, tuple[Key, Episode]] = {}
+        self._queue(waiting, episodes)
         while True:
             self._begin(waiting, running)
             if not running:
                 return
-            self._look(running)
-            for env_id in [env_id for env_id, take in running.items() if take.done]:
-                take = running.pop(env_id)
-                frames = {name: self._frames[name][env_id, : len(take.episode)].copy() for name in PICTURES}
-                yield take.key, replace(take.episode, obs={**take.episode.obs, **frames})
+            env_ids = self._watch(list(running))
+            while self._left[list(running)].all():
+                self._look(env_ids)
+            for env_id in [env_id for env_id in running if not self._left[env_id]]:
+                key, item = running.pop(env_id)
+                frames = {name: taken[env_id, : len(item)].cpu().numpy().copy() for name, taken in self._frames.items()}
+                yield key, replace(item, obs={**item.obs, **frames})
+            self._queue(waiting, more())
 
-    def _by_shapes(self, episodes: Iterable[tuple[Key, Episode]]) -> dict[tuple[str, ...], deque]:
-        waiting: dict[tuple[str, ...], deque] = defaultdict(deque)
+    def _queue(self, waiting: dict[tuple[str, ...], deque], episodes: Iterable[tuple[Any, Episode]]) -> None:
         for key, item in episodes:
             shapes = shapes_of(item.attributes)
             if shapes not in self._places:
                 raise DatasetError(f"film: no environment holds {' and '.join(shapes)}; it needs more environments")
-            waiting[shapes].append(_Take(key, item))
-        return waiting
+            waiting[shapes].append((key, item))
 
-    def _begin(self, waiting: dict[tuple[str, ...], deque], running: "dict[int, _Take]") -> None:
+    def _begin(self, waiting: dict[tuple[str, ...], deque], running: dict[int, tuple[Any, Episode]]) -> None:
         """Put waiting episodes into free environments."""
         begun = []
-        for shapes, takes in waiting.items():
-            for env_id in self._places[shapes]:
-                if takes and env_id not in running:
-                    running[env_id] = takes.popleft()
-                    begun.append(env_id)
-        if begun or len(running) != self._watched:
-            self._watched = len(running)
-            for gaze in self._gazes:
-                gaze.at(list(running))
+        for shapes, items in waiting.items():
+            free = [env_id for env_id in self._places[shapes] if env_id not in running]
+            for env_id in free[: len(items)]:
+                running[env_id] = items.popleft()
+                self._load(env_id, running[env_id][1])
+                begun.append(env_id)
         if begun:
-            numbers = [int(running[env_id].episode.attributes["attempt"]) for env_id in begun]
+            numbers = [int(running[env_id][1].attributes["attempt"]) for env_id in begun]
             device = self._env.device
             self._term.show(torch.tensor(begun, device=device), torch.tensor(numbers, dtype=torch.int32, device=device))
 
-    def _look(self, running: "dict[int, _Take]") -> None:
-        """Set the scene of every running episode, look at it, and go one step on."""
-        ids = list(running)
-        rows = {name: torch.tensor(np.stack([take.next[name] for take in running.values()])) for name in _COLUMNS}
-        env_ids = torch.tensor(ids, dtype=torch.int32, device=self._env.device)
-        self._place(env_ids, {name: values.to(self._env.device) for name, values in rows.items()})
-        pictures = self._pictures()
-        for env_id, take in running.items():
-            for name, picture in pictures.items():
-                self._frames[name][env_id, take.step] = picture[env_id]
-            take.step += 1
-        self.rendered += len(running)
-        self.looks += self._env.num_envs
+    def _load(self, env_id: int, item: Episode) -> None:
+        self._scenes[env_id, : len(item)] = torch.tensor(_columns(item, COLUMNS), device=self._env.device)
+        self._step[env_id], self._left[env_id] = 0, len(item)
 
-    def _place(self, env_ids: torch.Tensor, rows: Mapping[str, torch.Tensor]) -> None:
+    def _watch(self, env_ids: list[int]) -> torch.Tensor:
+        """Turn the cameras to some environments and return their indices on the device."""
+        for gaze in self._gazes:
+            gaze.at(env_ids)
+        return torch.tensor(env_ids, device=self._env.device)
+
+    def _look(self, env_ids: torch.Tensor) -> None:
+        """Set the scene of every running episode (M,), look at it, and go one step on."""
+        step = self._step[env_ids]
+        self._place(env_ids.to(torch.int32), self._scenes[env_ids, step])
+        self._render()
+        for name, frames in self._frames.items():
+            frames[env_ids, step] = self._env.observation_manager.compute_group(name)[env_ids]
+        self._step[env_ids] += 1
+        self._left[self._left > 0] -= 1
+        self.rendered += len(env_ids)
+
+    def _place(self, env_ids: torch.Tensor, scenes: torch.Tensor) -> None:
+        joint_pos, *poses_b = scenes.split((len(ROBOT_JOINTS), 7, 7), dim=-1)
         self._robot.write_joint_position_to_sim_index(
-            position=rows["joint_pos"], joint_ids=self._joint_ids, env_ids=env_ids
+            position=joint_pos.contiguous(), joint_ids=self._joint_ids, env_ids=env_ids
         )
         base = self._robot.data.root_link_pose_w.torch[env_ids.long()]
-        for name, item in zip(OBJECTS, self._objects, strict=True):
-            pose_w = torch.cat(combine_frame_transforms(*base.split((3, 4), -1), *rows[name].split((3, 4), -1)), -1)
+        for pose_b, item in zip(poses_b, self._objects, strict=True):
+            pose_w = torch.cat(combine_frame_transforms(*base.split((3, 4), -1), *pose_b.split((3, 4), -1)), -1)
             item.write_root_pose_to_sim_index(root_pose=pose_w, env_ids=env_ids)
 
-    def _pictures(self) -> dict[str, np.ndarray]:
-        """Return what each camera sees (N, H, W, 3) uint8."""
+    def _render(self) -> None:
+        """Let every camera look at the scene as it is now."""
         self._env.sim.forward()
         self._env.scene.update(self._env.step_dt)
         began = time.perf_counter()
@@ -145,7 +169,6 @@ class Film:
             camera.update(0.0, force_recompute=True)
         wp.synchronize_device(self._env.device)
         self.rendering_s += time.perf_counter() - began
-        return {name: self._env.observation_manager.compute_group(name).cpu().numpy() for name in PICTURES}
 
 
 class Gaze:
@@ -162,29 +185,6 @@ class Gaze:
         places[env_ids] = self._at_work[env_ids]
         with self._view.xform_local_space_writer() as writer:
             writer.set_poses(positions=wp.from_torch(places.contiguous(), dtype=wp.vec3f))
-
-
-class _Take:
-    """One episode on its way through the film."""
-
-    def __init__(self, key: Any, episode: Episode):
-        self.key, self.episode, self.step = key, episode, 0
-        self._rows = {name: _columns(episode, columns) for name, columns in _COLUMNS.items()}
-
-    @property
-    def next(self) -> dict[str, np.ndarray]:
-        """What the next picture is taken of."""
-        return {name: rows[self.step] for name, rows in self._rows.items()}
-
-    @property
-    def done(self) -> bool:
-        """Whether every step has its pictures."""
-        return self.step == len(self.episode)
-
-
-_COLUMNS = {"joint_pos": [f"joint_pos.{name}" for name in ROBOT_JOINTS]} | {
-    name: [f"{name}_pos_b.{axis}" for axis in "xyz"] + [f"{name}_quat_b.{axis}" for axis in "xyzw"] for name in OBJECTS
-}
 
 
 def shapes_of(attributes: Mapping[str, Any]) -> tuple[str, ...]:

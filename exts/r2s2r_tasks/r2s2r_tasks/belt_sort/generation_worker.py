@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from r2s2r.behavior.behavior import Behavior
+from r2s2r.contracts.episode import Episode
 from r2s2r.contracts.errors import R2S2RError
 from r2s2r.dataset.lock import WriterLock
 from r2s2r.evaluation.judging import Outcome
@@ -98,25 +99,15 @@ class Worker:
             claims.release_all()
 
     def _film(self, film: Film, condition: str) -> int:
-        """Film what can be filmed now, and return how many episodes that were."""
-        locks, episodes = [], []
-        try:
-            for key, numbers in select(self.job, self.shards).chosen.items():
-                missing = self.films.unfinished(numbers) if key.condition == condition else []
-                lock = self.films.try_claim(key) if missing else None
-                if lock is not None:
-                    locks.append(lock)
-                    episodes += list(self.shards.load(key, self.films.unfinished(numbers)))
-            header = dataset_header(self.folder, self.job)
-            with WritingThread(lambda item: self.films.add(*item, header)) as writing:
-                for item in film.shoot(episodes):
-                    self._check_parent()
-                    writing.put(item)
-                    self.tell(filmed=1)
-        finally:
-            for lock in locks:
-                lock.release()
-        return len(episodes)
+        """Film what can be filmed now and what gets ready meanwhile, and return how many episodes that were."""
+        header, filmed = dataset_header(self.folder, self.job), 0
+        with _FilmClaims(self, condition) as claims, WritingThread(lambda x: self.films.add(*x, header)) as writing:
+            for item in film.shoot(claims.take(), claims.take):
+                self._check_parent()
+                writing.put(item)
+                self.tell(filmed=1)
+                filmed += 1
+        return filmed
 
     def _filmed(self, condition: str) -> bool:
         """Return whether nothing is left to film: all is there, or the data set is put together already."""
@@ -141,6 +132,34 @@ class Worker:
     def _check_parent(self) -> None:
         if os.getppid() != self._parent:
             raise Orphaned("the command that started this process is gone")
+
+
+class _FilmClaims:
+    """Shards of one condition that this process films, claimed until it has filmed all that it took."""
+
+    def __init__(self, worker: Worker, condition: str):
+        self._worker, self._condition = worker, condition
+        self._locks: dict[ShardKey, WriterLock] = {}
+
+    def __enter__(self) -> "_FilmClaims":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for lock in self._locks.values():
+            lock.release()
+
+    def take(self) -> list[tuple[int, Episode]]:
+        """Claim the shards in which something is chosen and unfilmed, and return those episodes by attempt number."""
+        films, shards = self._worker.films, self._worker.shards
+        episodes = []
+        for key, numbers in select(self._worker.job, shards).chosen.items():
+            if key.condition != self._condition or key in self._locks or not films.unfinished(numbers):
+                continue
+            lock = films.try_claim(key)
+            if lock is not None:
+                self._locks[key] = lock
+                episodes += shards.load(key, films.unfinished(numbers))
+        return episodes
 
 
 class _Claims:
