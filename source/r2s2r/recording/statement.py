@@ -105,12 +105,8 @@ class RecordingStatement:
 
 def describe(recording: HandRecording) -> RecordingStatement:
     """Return the statement of a recording as it was loaded, before it is resampled or split."""
-    points, valid = recording.keypoints_m, recording.valid
-    palm = np.linalg.norm(points[:, 9] - points[:, 0], axis=-1)
-    is_palm = bool(np.isfinite(palm).any())
-    seen = points[recording.tracked]
+    valid, (size_m, is_palm) = recording.valid, recording.size
     limit_s = max(MAX_GAP_S, SLOW_GAP / recording.rate_hz)
-    extent = np.linalg.norm(np.nanmax(seen, axis=1) - np.nanmin(seen, axis=1), axis=-1)
     return RecordingStatement(
         facts=recording.facts or _UNSTATED,
         handedness=recording.handedness,
@@ -119,7 +115,7 @@ def describe(recording: HandRecording) -> RecordingStatement:
         duration_s=float(recording.time_s[-1] - recording.time_s[0]),
         rate_hz=recording.rate_hz,
         jitter_s=float(np.diff(recording.time_s).std()),
-        size_m=float(np.nanmedian(palm)) if is_palm else float(np.median(extent)),
+        size_m=size_m,
         size_is_palm=is_palm,
         tracked_share=float(recording.tracked.mean()),
         keypoint_share=float(valid[:, valid.any(axis=0)].mean()),
