@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from r2s2r.cli.verb import Verb
-from r2s2r.contracts.errors import ConfigError
 from r2s2r.contracts.provenance import machine, versions
 
 
@@ -34,10 +33,7 @@ class BenchGenerate(Verb):
 
     def run(self) -> dict[str, Any]:
         """Measure, print the shares and return them with machine and versions."""
-        for name in ("num_envs", "filmed"):
-            if getattr(self, name) < 1:
-                option = name.replace("_", "-")
-                raise ConfigError(f"--{option}: received {getattr(self, name)}, allowed are 1 and more")
+        self.check_counts("num_envs", "filmed")
         # Loaded here, so that `--help` does not wait for a simulator.
         from r2s2r_tasks.belt_sort.bench_generate import bench_generate
 

@@ -4,7 +4,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from r2s2r.cli.verb import Verb
-from r2s2r.contracts.errors import ConfigError
 from r2s2r.contracts.provenance import machine, versions
 from r2s2r.evaluation.judging import rate
 
@@ -30,12 +29,8 @@ class BenchMimic(Verb):
 
     def run(self) -> dict[str, Any]:
         """Measure, print the row and return it with machine and versions."""
-        for name in ("num_envs", "attempts"):
-            if getattr(self, name) < 1:
-                option = name.replace("_", "-")
-                raise ConfigError(f"--{option}: received {getattr(self, name)}, allowed are 1 and more")
-        if not 0 <= self.seed < 2**31:
-            raise ConfigError(f"--seed: received {self.seed}, allowed are 0 to {2**31 - 1}")
+        self.check_counts("num_envs", "attempts")
+        self.check_seed(self.seed)
         # Loaded here, so that `--help` does not wait for a simulator.
         from r2s2r_tasks.belt_sort.bench_mimic import bench_mimic
 

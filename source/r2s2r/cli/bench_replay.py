@@ -31,10 +31,8 @@ class BenchReplay(Verb):
         """Measure, print one line for each row and return the rows with machine and versions."""
         if not self.num_envs or min(self.num_envs) < 1:
             raise ConfigError(f"--num-envs: received {_listed(self.num_envs)}, allowed are 1 and more")
-        if self.repetitions < 1:
-            raise ConfigError(f"--repetitions: received {self.repetitions}, allowed are 1 and more")
-        if not 0 <= self.seed < 2**31:
-            raise ConfigError(f"--seed: received {self.seed}, allowed are 0 to {2**31 - 1}")
+        self.check_counts("repetitions")
+        self.check_seed(self.seed)
         # Loaded here, so that `--help` does not wait for a simulator.
         from r2s2r_tasks.belt_sort.bench_replay import bench_replay
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from r2s2r.cli.verb import Verb
-from r2s2r.contracts.errors import ConfigError
 from r2s2r.contracts.files import writable_folder
 
 
@@ -36,12 +35,8 @@ class Demo(Verb):
 
     def run(self) -> dict[str, Any]:
         """Run the demo and return its summary."""
-        for name in ("num_envs", "attempts"):
-            if getattr(self, name) < 1:
-                option = name.replace("_", "-")
-                raise ConfigError(f"--{option}: received {getattr(self, name)}, allowed are 1 and more")
-        if not 0 <= self.seed < 2**31:
-            raise ConfigError(f"--seed: received {self.seed}, allowed are 0 to {2**31 - 1}")
+        self.check_counts("num_envs", "attempts")
+        self.check_seed(self.seed)
         out = writable_folder(self.out)
         # Loaded here, so that `--help` does not wait for a simulator.
         from r2s2r_tasks.belt_sort.demo import DemoSettings, run_demo

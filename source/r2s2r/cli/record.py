@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from r2s2r.cli.verb import Verb
-from r2s2r.contracts.errors import ConfigError, choose
+from r2s2r.contracts.errors import choose
 from r2s2r.contracts.provenance import provenance
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ class Record(Verb):
         """Record, and return what is in the file."""
         choose("routine", self.routine, ROUTINES)
         choose("--cell", self.cell, CELLS)
-        if not 0 <= self.seed < 2**31:
-            raise ConfigError(f"--seed: received {self.seed}, allowed are 0 to {2**31 - 1}")
+        self.check_seed(self.seed)
         from r2s2r.recording.cell_log_file import read_cell_log
 
         begin_s, path = time.monotonic(), self.out / FILE_NAME

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from r2s2r.contracts.errors import ConfigError
+
 
 @dataclass(frozen=True)
 class Verb(ABC):
@@ -26,3 +28,23 @@ class Verb(ABC):
         Raises:
             R2S2RError: the user can mend it; the command prints it as one line and exits with 2.
         """
+
+    def check_counts(self, *names: str) -> None:
+        """Refuse options that are not at least 1.
+
+        Raises:
+            ConfigError: with the first one.
+        """
+        for name in names:
+            if getattr(self, name) < 1:
+                option = name.replace("_", "-")
+                raise ConfigError(f"--{option}: received {getattr(self, name)}, allowed are 1 and more")
+
+    def check_seed(self, seed: int) -> None:
+        """Refuse a seed that the simulator cannot take.
+
+        Raises:
+            ConfigError: with what is allowed.
+        """
+        if not 0 <= seed < 2**31:
+            raise ConfigError(f"--seed: received {seed}, allowed are 0 to {2**31 - 1}")
