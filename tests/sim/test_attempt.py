@@ -9,10 +9,10 @@ import torch
 from r2s2r.behavior.operator import OperatorModel
 from r2s2r.contracts.episode import Episode
 from r2s2r.contracts.transforms import matrix_from_quat
+from r2s2r.contracts.trials import TRIAL_S
 from r2s2r.evaluation.judging import Outcome
 from r2s2r.replay.batch import BatchReplay
 from r2s2r_tasks.belt_sort.attempts import Attempt, AttemptRunner
-from r2s2r_tasks.belt_sort.belt_sort_env_cfg import EPISODE_S
 from r2s2r_tasks.belt_sort.demonstrate import UNVARIED, plan_demonstrations
 from r2s2r_tasks.belt_sort.episode_recorder import STATE_NAMES, EpisodeRecorder
 from r2s2r_tasks.belt_sort.mdp.rewards import near
@@ -89,7 +89,7 @@ def test_most_demonstrations_of_the_operator_sort_the_target(trials, successes):
     assert len(successes) >= N // 2, reasons
     for trial in successes:
         assert trial.attempt.held_s == pytest.approx(0.5, abs=1e-3)
-        assert trial.attempt.steps == len(trial.episode.actions) < 30 * EPISODE_S
+        assert trial.attempt.steps == len(trial.episode.actions) < 30 * TRIAL_S
         assert trial.attempt.max_height == pytest.approx(trial.target_pos_b[:, 2].max(), abs=0.01)
 
 

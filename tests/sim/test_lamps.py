@@ -5,7 +5,7 @@ import pytest
 import torch
 import warp as wp
 
-from r2s2r_tasks.belt_sort.conditions import RED_LIGHT
+from r2s2r.contracts.conditions import RED_LIGHT
 from r2s2r_tasks.belt_sort.mdp.lamps import under_light
 
 pytestmark = pytest.mark.sim

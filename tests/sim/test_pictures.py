@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from r2s2r.contracts.cameras import FisheyeCamera, PinholeCamera
+from r2s2r.contracts.conditions import RED_LIGHT
 from r2s2r.contracts.transforms import pose, pose_apply, pose_inverse
 from r2s2r.contracts.world import World
-from r2s2r_tasks.belt_sort.conditions import RED_LIGHT
 from r2s2r_tasks.belt_sort.mdp.lamps import under_light
 from r2s2r_tasks.belt_sort.mdp.observations import episode
 from r2s2r_tasks.belt_sort.session import belt_sort_env, set_pictures

@@ -11,8 +11,8 @@ from isaaclab_ov.renderers import OVRTXRendererCfg
 from isaaclab_physx.renderers import IsaacRtxRendererCfg
 from isaaclab_tasks.utils.parse_cfg import parse_env_cfg
 
+from r2s2r.contracts.conditions import CONDITIONS, FAST_BELT, RED_LIGHT, Condition, condition
 from r2s2r.contracts.errors import ConfigError
-from r2s2r_tasks.belt_sort.conditions import CONDITIONS, FAST_BELT, RED_LIGHT, Condition, condition
 from r2s2r_tasks.belt_sort.session import CAMERA_TASK, STATE_TASK, belt_sort_env
 
 pytestmark = pytest.mark.sim

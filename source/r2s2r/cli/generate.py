@@ -78,8 +78,8 @@ class Generate(Verb):
             raise ConfigError(f"--workers: received {workers}, allowed are 1 to 64")
         sets = self._sets()
         # Loaded here, so that `--help` does not wait.
+        from r2s2r.contracts.conditions import condition
         from r2s2r.generation.command import GenerationRun
-        from r2s2r_tasks.belt_sort.conditions import condition
         from r2s2r_tasks.belt_sort.picture_size import check_picture_size
 
         check_picture_size(self.picture_size)

@@ -13,6 +13,7 @@ from r2s2r.contracts.checks import set_number, set_table, set_vector
 from r2s2r.contracts.errors import choose
 from r2s2r.contracts.joints import ARM_JOINTS
 from r2s2r.contracts.targets import CalibrationTargets, default_targets
+from r2s2r.contracts.trials import Trial
 
 STREAMS = ("arm_command", "hand_command", "belt_command", "arm_joint_pos", "hand_joint_pos")
 """Numeric streams of a cell: what was sent (7, 16, 1 numbers: rad, rad, m/s), and what encoders read (7, 16) [rad]."""
@@ -84,6 +85,10 @@ class Picture:
         set_number(self, "time_s")
 
 
+PICTURE_DELAY_S = 0.04
+"""From the exposure of a picture to the stamp of its arrival [s]: what cameras of this kind have by their data sheets."""
+
+
 class Cell(Protocol):
     """A cell that can be driven. Commands hold until the next one of their kind."""
 
@@ -126,4 +131,24 @@ class Cell(Protocol):
 
     def requested_pictures(self) -> list[Picture]:
         """Return the pictures that were requested and have arrived since the last call."""
+        ...
+
+
+class SortingCell(Cell, Protocol):
+    """A cell on whose belt trials are made, by a teleoperator or a policy that does not know which cell it is."""
+
+    def begin(self, trial: Trial) -> None:
+        """Begin a trial: the robot rests at the ready pose, the objects are placed, the belt runs, the lamps are lit.
+
+        Messages and pictures of what was before are gone. What follows depends on the cell, the trial and the calls from
+        now on, not on what was done before.
+        """
+        ...
+
+    def target_pose_b(self) -> np.ndarray:
+        """Return T_base_object (4, 4) of the target now: what a person standing by sees, for judging and teleoperation."""
+        ...
+
+    def belt_speed(self) -> float:
+        """Return how fast the belt runs now [m/s], as a person standing by sees it."""
         ...

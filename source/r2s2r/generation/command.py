@@ -9,6 +9,7 @@ from typing import Any
 
 from r2s2r.contracts.errors import DatasetError
 from r2s2r.contracts.files import write_json
+from r2s2r.contracts.trials import TRIAL_S
 from r2s2r.dataset.lock import WriterLock
 from r2s2r.dataset.space import StorageEstimate, check_free_space
 from r2s2r.evaluation.human_likeness import HumanLikeness
@@ -22,10 +23,6 @@ from r2s2r.generation.progress import Progress, duration
 from r2s2r.generation.report import measure_likeness, summarize_job, write_comparison, write_generation_report
 from r2s2r.generation.selection import select
 from r2s2r.generation.shards import ShardFolder
-
-EPISODE_S = 12.0
-"""Longest episode [s], for the estimate of the disk's space."""
-
 
 WAIT_S = 1.0
 """How often a process looks whether another one has done what only one should do [s]."""
@@ -69,7 +66,7 @@ class GenerationRun:
             DatasetError: the disk has too little space.
         """
         size = (settings["picture_size"],) * 2
-        estimate = StorageEstimate(settings["episodes"], EPISODE_S, {"head": size, "wrist": size})
+        estimate = StorageEstimate(settings["episodes"], TRIAL_S, {"head": size, "wrist": size})
         check_free_space(estimate, folder.parent)
         return begin(folder, resume=self.resume, **settings)
 

@@ -1,7 +1,8 @@
 """The things that ride on the belt: two classes, and other shapes that no demonstration has shown.
 
 Each class is one scene slot. Every environment holds one variant of each slot: the physics engine wants the same
-*kind* of collision shape in a slot of every environment, so a slot mixes sizes of one primitive, or holds one mesh.
+*kind* of collision shape in a slot of every environment, so a slot mixes sizes of one primitive, or holds one mesh:
+Newton 1.6.1 gives MuJoCo Warp the mesh of environment 0 for all environments, other meshes would be drawn, not felt.
 """
 
 from collections.abc import Sequence
@@ -9,46 +10,8 @@ from collections.abc import Sequence
 import isaaclab.sim as sim_utils
 from isaaclab.assets import RigidObjectCfg
 
+from r2s2r.contracts.objects import BOX_SIZES, NOVEL_PAIRS, ROUND_SIZES
 from r2s2r_tasks.assets.turned_cfg import TurnedCfg
-
-BOX_SIZES = (
-    (0.050, 0.050, 0.070),
-    (0.044, 0.044, 0.085),
-    (0.056, 0.046, 0.065),
-    (0.046, 0.058, 0.075),
-    (0.052, 0.052, 0.060),
-    (0.048, 0.048, 0.090),
-)
-"""Full extents x, y, z [m] of the class *box*: cubes, slabs and towers that a 20 cm hand closes around."""
-
-ROUND_SIZES = (
-    (0.026, 0.070),
-    (0.024, 0.085),
-    (0.028, 0.065),
-    (0.030, 0.075),
-    (0.027, 0.060),
-    (0.025, 0.090),
-)
-"""Radius and height [m] of the class *round*: tins and tubes, standing."""
-
-NOVEL_PAIRS = (
-    (
-        {"name": "hexagon", "sides": 6, "profile": ((0.030, 0.0), (0.030, 0.075))},
-        {"name": "cup", "sides": 24, "profile": ((0.022, 0.0), (0.031, 0.080))},
-    ),
-    (
-        {"name": "wedge", "sides": 3, "profile": ((0.036, 0.0), (0.036, 0.070))},
-        {"name": "barrel", "sides": 24, "profile": ((0.023, 0.0), (0.030, 0.025), (0.030, 0.045), (0.023, 0.070))},
-    ),
-    (
-        {"name": "pyramid", "sides": 4, "profile": ((0.042, 0.0), (0.028, 0.080))},
-        {"name": "cone", "sides": 24, "profile": ((0.032, 0.0), (0.018, 0.085))},
-    ),
-)
-"""Shapes that no demonstration shows, a flat-sided one (class *box*) and a round one (class *round*) each.
-
-A scene takes one pair: Newton 1.6.1 gives MuJoCo Warp the mesh of environment 0 for all environments, so that other
-meshes would only be drawn, not felt. Circumradius and height in the profile [m]."""
 
 BOX_COLOR, ROUND_COLOR = (0.8, 0.2, 0.1), (0.1, 0.35, 0.8)
 """Colours before randomisation, linear RGB."""

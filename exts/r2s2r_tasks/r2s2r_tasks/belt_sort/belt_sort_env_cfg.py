@@ -23,10 +23,12 @@ from isaaclab_tasks.utils import PresetCfg, preset
 
 from r2s2r.behavior.grasp import GraspGeometry
 from r2s2r.contracts.action import POLICY_RATE_HZ
+from r2s2r.contracts.conditions import CONDITIONS, Condition
+from r2s2r.contracts.objects import OBJECT_FRICTION, OBJECT_MASS
+from r2s2r.contracts.trials import TRIAL_S
 from r2s2r.contracts.world import World
 from r2s2r_tasks.assets.bin_cfg import BinCfg
 from r2s2r_tasks.assets.objects import object_cfgs
-from r2s2r_tasks.belt_sort.conditions import CONDITIONS, Condition
 from r2s2r_tasks.belt_sort.mdp import observations, rewards, terminations
 from r2s2r_tasks.belt_sort.mdp.actions_cfg import WristAndHandActionCfg
 from r2s2r_tasks.belt_sort.mdp.episode_cfg import EpisodeCfg
@@ -35,16 +37,6 @@ from r2s2r_tasks.belt_sort.place_cell import BELT_THICKNESS
 
 PHYSICS_RATE_HZ = 120.0
 """Physics steps a second; four for each action."""
-
-EPISODE_S = 12.0
-"""Time for one attempt [s]: the target needs about 3 s to come, 4 s to be sorted."""
-
-OBJECT_MASS = (0.06, 0.14)
-"""Range of the objects' mass [kg]: empty packages to small full ones."""
-
-OBJECT_FRICTION = (1.0, 1.4)
-"""Range of the objects' sliding friction. The solver takes the larger value of two bodies, and hand and belt have 1.0:
-less than that would change nothing."""
 
 GRASP_CENTRE_WRIST = GraspGeometry().object_pos_palm
 """Where an object's centre lies in the wrist frame when it is held [m]."""
@@ -230,7 +222,7 @@ class BeltSortEnvCfg(ManagerBasedRLEnvCfg):
 
     def __post_init__(self):
         self.decimation = round(PHYSICS_RATE_HZ / POLICY_RATE_HZ)
-        self.episode_length_s = EPISODE_S
+        self.episode_length_s = TRIAL_S
         self.sim.dt = 1.0 / PHYSICS_RATE_HZ
         self.sim.render_interval = self.decimation
         self.sim.physics = PhysicsPresetCfg()

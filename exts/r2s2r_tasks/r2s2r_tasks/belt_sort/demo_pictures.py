@@ -10,12 +10,12 @@ from PIL import Image
 
 from r2s2r.behavior.demonstration import Demonstration
 from r2s2r.contracts.action import POLICY_RATE_HZ
+from r2s2r.contracts.conditions import RED_LIGHT
 from r2s2r.contracts.episode import Episode
 from r2s2r.contracts.world import OBJECT_CLASSES
 from r2s2r.evaluation import palette
 from r2s2r.evaluation.clips import border, grid
 from r2s2r.replay.batch import BatchReplay
-from r2s2r_tasks.belt_sort.conditions import RED_LIGHT
 from r2s2r_tasks.belt_sort.demonstrate import UNVARIED
 from r2s2r_tasks.belt_sort.film import PICTURES
 from r2s2r_tasks.belt_sort.mdp.lamps import under_light

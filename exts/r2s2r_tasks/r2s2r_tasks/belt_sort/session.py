@@ -13,9 +13,9 @@ from isaaclab.envs import ManagerBasedRLEnv
 from isaaclab_tasks.utils.parse_cfg import parse_env_cfg
 
 import r2s2r_tasks  # noqa: F401  registers the tasks
+from r2s2r.contracts.conditions import CONDITIONS
 from r2s2r.contracts.errors import ConfigError, choose
 from r2s2r.contracts.world import World
-from r2s2r_tasks.belt_sort.conditions import CONDITIONS
 from r2s2r_tasks.belt_sort.config.xarm7_allegro.apply_world import apply_world
 from r2s2r_tasks.belt_sort.mdp.observations import image
 from r2s2r_tasks.belt_sort.physics_cfg import check_grasp_settings
@@ -48,7 +48,7 @@ def belt_sort_env(
         num_envs: environments N.
         seed: seed of all draws.
         device: `cpu` or a CUDA device.
-        condition: one of :data:`r2s2r_tasks.belt_sort.conditions.CONDITIONS`.
+        condition: one of :data:`r2s2r.contracts.conditions.CONDITIONS`.
         picture_size: width and height of the two pictures [px]; None for the task without cameras.
         physics: one of :data:`PHYSICS_PRESETS`.
         renderer: one of :data:`RENDERER_PRESETS`.

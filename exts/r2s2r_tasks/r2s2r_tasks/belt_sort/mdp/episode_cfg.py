@@ -6,6 +6,8 @@ from dataclasses import MISSING
 from isaaclab.managers import CommandTermCfg
 from isaaclab.utils import configclass
 
+from r2s2r.contracts.trials import FOLLOWER_GAP, TARGET_X, TARGET_Y, YAW
+
 
 @configclass
 class EpisodeCfg(CommandTermCfg):
@@ -49,14 +51,14 @@ class EpisodeCfg(CommandTermCfg):
     light_rgb: tuple[float, float, float] = (1.0, 1.0, 1.0)
     """Colour of the lamps, linear RGB."""
 
-    target_x: tuple[float, float] = (0.47, 0.57)
+    target_x: tuple[float, float] = TARGET_X
     """Range of the target's place across the belt [m]: what the grasp was tuned under."""
 
-    target_y: tuple[float, float] = (-0.45, -0.35)
+    target_y: tuple[float, float] = TARGET_Y
     """Range of the target's place along the belt [m]: upstream of the arm's reach."""
 
-    follower_gap: tuple[float, float] = (0.24, 0.34)
+    follower_gap: tuple[float, float] = FOLLOWER_GAP
     """How far the other object rides behind the target [m]: more than the hand is wide."""
 
-    yaw: tuple[float, float] = (-0.3, 0.3)
+    yaw: tuple[float, float] = YAW
     """Range of each object's turn about the vertical [rad]."""
