@@ -86,7 +86,7 @@ class Picture:
 
 
 PICTURE_DELAY_S = 0.04
-"""From the exposure of a picture to the stamp of its arrival [s]: what cameras of this kind have by their data sheets."""
+"""From the exposure of a picture to the stamp of its arrival [s], by the data sheets of cameras of this kind."""
 
 
 class Cell(Protocol):
@@ -140,13 +140,13 @@ class SortingCell(Cell, Protocol):
     def begin(self, trial: Trial) -> None:
         """Begin a trial: the robot rests at the ready pose, the objects are placed, the belt runs, the lamps are lit.
 
-        Messages and pictures of what was before are gone. What follows depends on the cell, the trial and the calls from
-        now on, not on what was done before.
+        Messages and pictures of what was before are gone. What follows depends on the cell, the trial and the calls
+        from now on, not on what was done before.
         """
         ...
 
     def target_pose_b(self) -> np.ndarray:
-        """Return T_base_object (4, 4) of the target now: what a person standing by sees, for judging and teleoperation."""
+        """Return T_base_object (4, 4) of the target now, as a person standing by sees it; for judging and teleoperation."""
         ...
 
     def belt_speed(self) -> float:
