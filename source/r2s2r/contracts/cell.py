@@ -146,7 +146,7 @@ class SortingCell(Cell, Protocol):
         ...
 
     def target_pose_b(self) -> np.ndarray:
-        """Return T_base_object (4, 4) of the target now, as a person standing by sees it; for judging and teleoperation."""
+        """Return T_base_object (4, 4) of the target now, as a person standing by sees it: for verdict and operator."""
         ...
 
     def belt_speed(self) -> float:
