@@ -33,6 +33,18 @@ class SimulationError(R2S2RError):
     """The simulator cannot give what was asked for: a backend, a buffer size, a contact self-test."""
 
 
+class StudyError(R2S2RError):
+    """A stage of a study failed, or its settings contradict what is there."""
+
+
+class TrainingError(R2S2RError):
+    """Training cannot begin, go on or be resumed: settings, data or a loss that is not finite."""
+
+
+class CheckpointError(R2S2RError):
+    """A checkpoint is missing, damaged, of another version or of another task."""
+
+
 class MissingDependencyError(R2S2RError):
     """An optional part is not installed; the message names the extra that brings it."""
 
