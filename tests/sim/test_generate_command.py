@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from r2s2r.behavior.behavior import Behavior
+from r2s2r.behavior.behavior import GROUNDED, UNGROUNDED, Behavior
 from r2s2r.behavior.grasp import GraspGeometry
 from r2s2r.behavior.operator import OperatorModel
 from r2s2r.behavior.pick_plan import OperatorScene
 from r2s2r.contracts.files import file_sha256
+from r2s2r_tasks.belt_sort.prepare import built_in_behavior
 
 pytestmark = [pytest.mark.sim, pytest.mark.slow]
 
@@ -71,3 +72,10 @@ def test_a_killed_run_that_is_resumed_gives_the_same_bytes(tmp_path, behavior):
     assert not (tmp_path / "killed" / "films").exists(), "what was needed on the way is gone"
     again = subprocess.run(_command(tmp_path / "killed", behavior), capture_output=True, text=True)
     assert again.returncode == 2 and "--resume goes on with it" in again.stderr
+
+
+def test_every_built_in_behavior_can_be_made_and_holds_human_demonstrations_out():
+    script, human = (built_in_behavior(kind, seed=0, device="cpu", count=16) for kind in (UNGROUNDED, GROUNDED))
+    held_out = [[demo.sha256() for demos in made.held_out.values() for demo in demos] for made in (script, human)]
+    assert held_out[0] and held_out[0] == held_out[1]
+    assert not {demo.name for _, _, demo in human} & {demo.name for group in script.demos.values() for demo in group}

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -35,6 +35,9 @@ _GROUPS = ("demos", "held_out")
 
 class Planner(Protocol):
     """Plans demonstrations of the task."""
+
+    label: ClassVar[str]
+    """Begins the names of its demonstrations: those of two planners may stand in one behavior."""
 
     def demonstrate(self, scene: OperatorScene, rng: np.random.Generator, name: str) -> Demonstration:
         """Return one demonstration of picking the object and dropping it into the bin; the same for the same `rng`."""

@@ -1,6 +1,7 @@
 """The human operator model: demonstrations of the task with the timing and variation of measured human reaches."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,6 +20,8 @@ class OperatorModel:
     A motion longer than the measured reaches lasts longer by the square root of the lengths' ratio, which keeps the
     highest acceleration that of the recording.
     """
+
+    label: ClassVar[str] = "operator"
 
     statistics: HumanStatistics = field(default_factory=HumanStatistics.builtin)
     """Timing, curvature and their variation."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import reduce
+from typing import ClassVar
 
 import numpy as np
 
@@ -80,6 +81,8 @@ class ScriptedPinch:
     Raises:
         ConfigError: a number is out of its range.
     """
+
+    label: ClassVar[str] = "pinch"
 
     grasp: GraspGeometry = PINCH
     """Where and how the object is taken."""

@@ -82,7 +82,7 @@ def plan_demonstrations(env: ManagerBasedRLEnv, planner: Planner, seed: int) -> 
             wrist_pos_b=wrist[env_id, :3],
             wrist_quat_b=wrist[env_id, 3:],
         )
-        name = f"demonstration_{seed}_{env_id:04d}"
+        name = f"{planner.label}_{seed}_{env_id:04d}"
         demo = planner.demonstrate(scene, np.random.default_rng((seed, env_id)), name)
         made[classes[env_id]].append((env_id, demo))
     for name, group in zip(OBJECT_CLASSES, made, strict=True):

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from r2s2r.contracts.transforms import matrix_from_quat, quat_multiply, quat_rotate, yaw_quat
+from r2s2r.contracts.transforms import quat_multiply, quat_rotate, yaw_quat
 from r2s2r.contracts.world import OBJECT_CLASSES, CellPoses, nominal_poses
-from r2s2r.evaluation.judging import JudgingCfg
+from r2s2r.evaluation.judging import judging_cfg
 
 BELT_THICKNESS = 0.04
 """[m]"""
@@ -36,24 +36,6 @@ def place_cell(cfg: Any, poses: CellPoses) -> None:
     episode.nominal_belt_pose_b = (*planned.belt_pos_b, *planned.belt_quat_b)
     episode.belt_speed_scale = poses.belt_speed_scale
     cfg.terminations.judged.params["judging"] = asdict(judging_cfg(poses))
-
-
-def judging_cfg(poses: CellPoses) -> JudgingCfg:
-    """Return the limits that attempts in a cell with these poses are judged by."""
-    x, _, top = poses.belt_pos_b
-    rotation = matrix_from_quat(np.array(poses.belt_quat_b))
-    half = JudgingCfg.belt_end_y  # of the stretch that is judged
-    # A belt that is slightly turned or tilted is judged by the upright box around that stretch.
-    across = 0.5 * poses.belt_size[1] + abs(rotation[0, 0]) * half
-    drop = abs(rotation[2, 0]) * half
-    return JudgingCfg(
-        bin_pos_b=tuple(poses.bin_pos_b[name] for name in OBJECT_CLASSES),
-        bin_inner_size=tuple(poses.bin_size[:2]),
-        bin_height=poses.bin_size[2],
-        belt_top_z=top - drop,
-        belt_x=(x - across, x + across),
-        dropped_below_z=top - drop - 0.02,
-    )
 
 
 def _put(item: Any, poses: CellPoses, pos_b: np.ndarray, quat_b: np.ndarray) -> None:
