@@ -11,7 +11,8 @@ import numpy as np
 
 from r2s2r.contracts.checks import set_number, set_vector
 from r2s2r.contracts.errors import ConfigError
-from r2s2r.contracts.world import OBJECT_CLASSES
+from r2s2r.contracts.transforms import matrix_from_quat
+from r2s2r.contracts.world import OBJECT_CLASSES, CellPoses
 
 Array = Any
 """A NumPy array or a torch tensor."""
@@ -113,6 +114,24 @@ class JudgingCfg:
                 f"JudgingCfg.bin_pos_b: received {self.bin_pos_b}, allowed are 3 finite numbers "
                 f"for each of {', '.join(OBJECT_CLASSES)}"
             )
+
+
+def judging_cfg(poses: CellPoses) -> JudgingCfg:
+    """Return the limits that attempts in a cell with these poses are judged by."""
+    x, _, top = poses.belt_pos_b
+    rotation = matrix_from_quat(np.array(poses.belt_quat_b))
+    half = JudgingCfg.belt_end_y  # of the stretch that is judged
+    # A belt that is slightly turned or tilted is judged by the upright box around that stretch.
+    across = 0.5 * poses.belt_size[1] + abs(rotation[0, 0]) * half
+    drop = abs(rotation[2, 0]) * half
+    return JudgingCfg(
+        bin_pos_b=tuple(poses.bin_pos_b[name] for name in OBJECT_CLASSES),
+        bin_inner_size=tuple(poses.bin_size[:2]),
+        bin_height=poses.bin_size[2],
+        belt_top_z=top - drop,
+        belt_x=(x - across, x + across),
+        dropped_below_z=top - drop - 0.02,
+    )
 
 
 def in_bin(cfg: JudgingCfg, object_pos_b: Array, bin_index: int) -> Array:
