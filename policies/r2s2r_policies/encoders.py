@@ -1,0 +1,90 @@
+"""From pictures and joints to the tokens that the velocity network attends to."""
+
+import torch
+import torchvision
+from robomimic.models.base_nets import SpatialSoftmax
+from torch import nn
+
+from r2s2r_policies.augmentation import augmented
+from r2s2r_policies.policy_cfg import PolicyCfg
+
+GROUP = 8
+"""Channels normalised together. GroupNorm instead of BatchNorm: averaged weights and mixed domains in a batch would
+both spoil running statistics (Chi et al., "Diffusion policy", 2023)."""
+
+
+class CameraEncoder(nn.Module):
+    """One camera's pictures (B, 3, S, S) to two tokens (B, 2, D): where things are, and what is there.
+
+    A spatial softmax says where each of its features is but not whether it is there at all, and an object's class is
+    told by its looks; so the strongest answer of every feature of the map is a token of its own.
+    """
+
+    def __init__(self, cfg: PolicyCfg):
+        super().__init__()
+        self.trunk, channels, stride = _trunk(cfg)
+        edge = -(-cfg.picture_size // stride)
+        self.keypoints = SpatialSoftmax((channels, edge, edge), num_kp=cfg.keypoints)
+        self.where = nn.Linear(2 * cfg.keypoints, cfg.width)
+        self.what = nn.Linear(channels, cfg.width)
+
+    def forward(self, pictures: torch.Tensor) -> torch.Tensor:
+        # Channels last is what both oneDNN and cuDNN compute in; anything else is reordered in every layer.
+        maps = self.trunk((pictures - 0.5).to(memory_format=torch.channels_last))
+        where = self.where(self.keypoints(maps).flatten(1))
+        what = self.what(maps.amax(dim=(2, 3)))
+        return torch.stack((where, what), dim=1)
+
+
+class ObservationEncoder(nn.Module):
+    """Joints and pictures to tokens (B, 2 cameras + 1, D): two of each camera in the order of the cfg, one of joints."""
+
+    def __init__(self, cfg: PolicyCfg):
+        super().__init__()
+        self.cfg = cfg
+        self.cameras = nn.ModuleDict({key: CameraEncoder(cfg) for key in cfg.cameras})
+        self.joints = nn.Sequential(nn.Linear(cfg.joint_dim, cfg.width), nn.GELU(), nn.Linear(cfg.width, cfg.width))
+        self.kind = nn.Parameter(0.02 * torch.randn(2 * len(cfg.cameras) + 1, cfg.width))
+        self.norm = nn.LayerNorm(cfg.width)
+
+    def forward(self, obs: dict[str, torch.Tensor], generator: torch.Generator | None = None) -> torch.Tensor:
+        """Return the tokens of `obs`; in training mode augmented by draws of `generator`, if there is one."""
+        cfg = self.cfg
+        augment = self.training and generator is not None
+        joints = obs["joint_pos"]
+        if augment and cfg.joint_noise:
+            noise = torch.randn(joints.shape, generator=generator, device=joints.device)
+            joints = joints + cfg.joint_noise * noise
+        tokens = []
+        for key, encoder in self.cameras.items():
+            pictures = obs[key]
+            if augment:
+                pictures = augmented(pictures, cfg.crop_px, cfg.colour_jitter, cfg.channel_jitter, generator)
+            tokens.append(encoder(pictures))
+        tokens.append(self.joints(joints).unsqueeze(1))
+        return self.norm(torch.cat(tokens, dim=1) + self.kind)
+
+
+def _trunk(cfg: PolicyCfg) -> tuple[nn.Module, int, int]:
+    """Return a camera's convolutions, the channels of their map and how often it is smaller than the picture."""
+    if cfg.trunk == "conv":
+        first, second, third = cfg.channels
+        layers = (_layer(3, first, 5, 2), _layer(first, second, 3, 2), _layer(second, third, 3, 1))
+        return nn.Sequential(*layers), third, 4
+    network = torchvision.models.get_model(cfg.trunk, weights=None, norm_layer=_group_norm)
+    # As it comes it ends at a 32nd of the picture's edge, 4 x 4 for 128 px: too coarse to say where something is.
+    # Without its pooling layer and the last stride that is an eighth.
+    for module in network.layer4.modules():
+        if isinstance(module, nn.Conv2d):
+            module.stride = (1, 1)
+    stages = (network.layer1, network.layer2, network.layer3, network.layer4)
+    return nn.Sequential(network.conv1, network.bn1, network.relu, *stages), network.fc.in_features, 8
+
+
+def _layer(inputs: int, outputs: int, kernel: int, stride: int) -> nn.Sequential:
+    convolution = nn.Conv2d(inputs, outputs, kernel, stride, padding=kernel // 2, bias=False)
+    return nn.Sequential(convolution, _group_norm(outputs), nn.ReLU(inplace=True))
+
+
+def _group_norm(channels: int) -> nn.GroupNorm:
+    return nn.GroupNorm(channels // GROUP, channels)
