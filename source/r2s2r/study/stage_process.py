@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from r2s2r.contracts.files import writable_folder
@@ -58,17 +59,13 @@ class StageProcess:
         """End it and all that it started: asked first, killed if it does not."""
         if self._leash.poll() is None:
             self._signal(signal.SIGINT)
-            try:
+            with suppress(subprocess.TimeoutExpired):
                 self._leash.wait(STOP_S)
-            except subprocess.TimeoutExpired:
-                pass
         self._signal(signal.SIGKILL)  # whoever of the group is left
         self._leash.wait()
         if self._leash.stdin is not None:
             self._leash.stdin.close()
 
     def _signal(self, number: int) -> None:
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(self._leash.pid, number)
-        except ProcessLookupError:
-            return
