@@ -1,7 +1,7 @@
 """Which action of which answer is sent next: by what was executed, never by how long an answer should have taken.
 
-An answer is for the instant of its observation on. Until it is there the robot goes on with the previous one, so as many
-actions of the new one are passed over as were executed since that instant; a robot that stood still missed nothing.
+An answer is for the instant of its observation on. Until it is there the robot goes on with the previous one, so as
+many actions of the new one are passed over as were executed since that instant; a robot that stood still missed none.
 """
 
 from collections import deque

@@ -125,8 +125,8 @@ def judging_cfg(poses: CellPoses) -> JudgingCfg:
     across = 0.5 * poses.belt_size[1] + abs(rotation[0, 0]) * half
     drop = abs(rotation[2, 0]) * half
     return JudgingCfg(
-        bin_pos_b=tuple(poses.bin_pos_b[name] for name in OBJECT_CLASSES),
-        bin_inner_size=tuple(poses.bin_size[:2]),
+        bin_pos_b=tuple((x, y, z) for x, y, z in (poses.bin_pos_b[name] for name in OBJECT_CLASSES)),
+        bin_inner_size=(poses.bin_size[0], poses.bin_size[1]),
         bin_height=poses.bin_size[2],
         belt_top_z=top - drop,
         belt_x=(x - across, x + across),

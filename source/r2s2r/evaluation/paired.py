@@ -90,10 +90,10 @@ class Paired:
         """
         n = self.trials
         wins = self.both + self.only_second, self.both + self.only_first
-        intervals = [wilson_interval(count, n, confidence) for count in wins]
-        assert intervals[0] is not None and intervals[1] is not None  # there is at least one trial
-        (low_2, high_2), (low_1, high_1) = intervals
         rate_2, rate_1 = wins[0] / n, wins[1] / n
+        # There is at least one trial, so that both have an interval.
+        low_2, high_2 = wilson_interval(wins[0], n, confidence) or (0.0, 1.0)
+        low_1, high_1 = wilson_interval(wins[1], n, confidence) or (0.0, 1.0)
         phi = self._correlation()
         below = _combined(rate_2 - low_2, high_1 - rate_1, phi)
         above = _combined(high_2 - rate_2, rate_1 - low_1, phi)

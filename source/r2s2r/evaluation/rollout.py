@@ -72,12 +72,14 @@ class Rollout:
         for name, (kind, shape) in _SHAPES.items():
             array = getattr(self, name)
             count = len(self.time_s if name in _PER_STEP else self.decision_step)
-            fits = array.ndim == len(shape) and all(want in (None, got) for want, got in zip(shape, array.shape))
-            if array.dtype != np.dtype(kind) or not fits or len(array) != count:
-                wanted = (count, *shape[1:])
-                raise DatasetError(
-                    f"rollout: {name} is {array.dtype} {array.shape}, expected {np.dtype(kind)} {wanted}"
-                )
+            wanted = (count, *shape[1:])
+            fits = array.ndim == len(wanted) and all(map(_fits, wanted, array.shape))
+            if array.dtype != np.dtype(kind) or not fits:
+                raise DatasetError(f"rollout: {name} is {array.dtype} {array.shape}, expected {kind} {wanted}")
+
+
+def _fits(wanted: int | None, length: int) -> bool:
+    return wanted is None or wanted == length
 
 
 def write_rollout(path: "str | os.PathLike[str]", rollout: Rollout) -> Path:
