@@ -28,7 +28,9 @@ STAGES = (
     "visual",
     "dataset",
     "evaluation",
+    "deployment",
     "generation",
+    "study",
     "cli",
 )
 """The one way through the house: a stage imports itself and earlier ones."""

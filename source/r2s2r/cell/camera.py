@@ -7,9 +7,10 @@ import cv2
 import numpy as np
 import warp as wp
 
-from r2s2r.cell.draws import stream
+from r2s2r.cell.draws import Streams, stream
 from r2s2r.cell.hidden import HiddenWorld
 from r2s2r.cell.kernels import expose, fill_even, find_even, first_rays, leave_out_even
+from r2s2r.cell.palette import Palette
 from r2s2r.cell.picture_effects import PictureEffects
 from r2s2r.cell.scene import CellScene
 from r2s2r.cell.scene_state import SceneState
@@ -19,6 +20,7 @@ from r2s2r.contracts.errors import choose
 from r2s2r.contracts.projection import unproject
 from r2s2r.contracts.targets import CalibrationTargets, default_targets
 from r2s2r.contracts.transforms import pose, pose_inverse, so3_log
+from r2s2r.contracts.trials import Trial
 from r2s2r.robot.description import RobotDescription, compose
 
 SAMPLES = {"wrist": 3, "head": 2}
@@ -46,6 +48,7 @@ class CellCameras:
         effects: dict[str, PictureEffects] | None = None,
         description: RobotDescription | None = None,
         device: str = "cpu",
+        picture_size: int | None = None,
     ):
         """Build the scene and the rays of both lenses.
 
@@ -55,9 +58,15 @@ class CellCameras:
             effects: by camera; None: drawn from the cell's seed.
             description: the robot; None for the default one.
             device: Warp device.
+            picture_size: width and height that both pictures are squeezed to; None: those of the lenses.
         """
         self._description = description or compose()
-        self._wrist, poses = hidden.world.wrist_cameras, hidden.world.poses
+        self._wrist, poses, head_blur = hidden.world.wrist_cameras, hidden.world.poses, HEAD_BLUR_PX
+        head_lens = poses.head_camera
+        if picture_size is not None:
+            self._wrist = self._wrist.resized(picture_size, picture_size)
+            head_blur *= picture_size / head_lens.width
+            head_lens = head_lens.resized(picture_size, picture_size)
         self.effects = effects or {
             name: PictureEffects.draw(stream(hidden.seed, f"picture_effects.{name}")) for name in CAMERAS
         }
@@ -74,9 +83,23 @@ class CellCameras:
         self._head = pose(np.array(poses.head_pos_b), np.array(poses.head_quat_b))
         self._film = {
             "wrist": Film(self._wrist.camera, SAMPLES["wrist"], self._wrist.blur_sigma_px, device),
-            "head": Film(poses.head_camera, SAMPLES["head"], HEAD_BLUR_PX, device),
+            "head": Film(head_lens, SAMPLES["head"], head_blur, device),
         }
         self._hidden = hidden
+        self._palette = Palette.draw(hidden.seed)
+        self.begin(None, Streams(hidden.seed))
+
+    def begin(self, trial: Trial | None, streams: Streams) -> None:
+        """Begin a run of the cell: its lamps and paints, its noise.
+
+        Args:
+            trial: what rides on the belt, and under which lamps; None: nothing, under white ones.
+            streams: draw the noise.
+        """
+        objects = () if trial is None else trial.objects()
+        self._scene.show([(item.shape, self._palette.colour(item)) for item in objects])
+        self._lamps = np.array((1.0, 1.0, 1.0) if trial is None else trial.light_rgb, dtype=np.float32)
+        self._streams = streams
         self._count: dict[str, int] = dict.fromkeys(CAMERAS, 0)
 
     def render(self, camera: str, scene_at: Callable[[float], SceneState], stamp_s: float) -> np.ndarray:
@@ -93,7 +116,7 @@ class CellCameras:
         """
         choose("camera", camera, CAMERAS)
         radiance = self.radiance(camera, scene_at, stamp_s - self._hidden.stamp_delay_s[camera])
-        rng = stream(self._hidden.seed, f"picture_noise.{camera}.{self._count[camera]}")
+        rng = self._streams(f"picture_noise.{camera}.{self._count[camera]}")
         self._count[camera] += 1
         return self.effects[camera].apply(radiance, rng)
 
@@ -121,7 +144,7 @@ class CellCameras:
             path = np.stack([self._flange(scene_at(middle_s + t)) for t in times]) @ self._mount
             film.expose(pose_inverse(placed) @ path, effects, 2.0 * half)
         film.trace(self._scene, placed)
-        return film.develop()
+        return film.develop() * self._lamps
 
     def _flange(self, scene: SceneState) -> np.ndarray:
         return scene.link_poses[self._description.flange_link]

@@ -1,5 +1,7 @@
 """Random numbers of a hidden world: every quantity has a stream of its own, so that a new one changes no other."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from r2s2r.contracts.transforms import pose, quat_exp, quat_multiply
@@ -11,6 +13,20 @@ _SALT = 0x72327332
 def stream(seed: int, name: str) -> np.random.Generator:
     """Return the generator of the quantity `name` in the hidden world `seed`."""
     return np.random.default_rng(np.random.SeedSequence([_SALT, seed, *name.encode()]))
+
+
+@dataclass(frozen=True)
+class Streams:
+    """The noise of one run of a cell: what is drawn depends on the cell, the run and the purpose."""
+
+    seed: int
+    """Seed of the hidden world."""
+    run: str = ""
+    """Which run: a trial's name, or nothing for the run that begins when the cell is built."""
+
+    def __call__(self, name: str) -> np.random.Generator:
+        """Return the generator of the quantity `name`."""
+        return stream(self.seed, f"{self.run}.{name}" if self.run else name)
 
 
 def direction(rng: np.random.Generator) -> np.ndarray:

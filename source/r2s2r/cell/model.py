@@ -1,13 +1,16 @@
-"""The virtual cell as a MuJoCo model: the composed robot with its true joint frames, table, bins, belt, block."""
+"""The virtual cell as a MuJoCo model: the robot with its true joint frames, table, bins, belt, what rides on it."""
 
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 
 import mujoco
 import numpy as np
 
+from r2s2r.cell.solids import turned_mesh
 from r2s2r.contracts.joints import ARM_JOINTS, HAND_JOINTS
 from r2s2r.contracts.targets import ITEM_SIZE
 from r2s2r.contracts.transforms import quat_conjugate, quat_from_matrix, quat_rotate, se3_exp
+from r2s2r.contracts.trials import BeltObject
 from r2s2r.contracts.world import ArmModel, CellPoses, HandResponse, World
 from r2s2r.robot.description import RobotDescription
 from r2s2r.robot.limits import ARM_LIMITS, HAND_LIMITS
@@ -47,11 +50,17 @@ _HAND, _MOVING, _FIXED = 1, 2, 4
 """Contact bits: the hand, what it can move, what stands."""
 
 
-def cell_model(world: World, description: RobotDescription) -> mujoco.MjModel:
+def cell_model(world: World, description: RobotDescription, objects: Sequence[BeltObject] = ()) -> mujoco.MjModel:
     """Return the model of the true `world`, everything in the robot base's frame.
 
-    Joints come first and in the order of ROBOT_JOINTS, so does `ctrl`: joint targets [rad]. Only the hand, the block
-    and what stands collide: the arm's motions are planned free of contacts.
+    Joints come first and in the order of ROBOT_JOINTS, so does `ctrl`: joint targets [rad]. Only the hand, what it can
+    move and what stands collide: the arm's motions are planned free of contacts.
+
+    Args:
+        world: the truth.
+        description: the robot.
+        objects: what rides on the belt in a trial, bodies and free joints called :func:`object_name`; with none there
+            is the block instead.
 
     Raises:
         RobotDescriptionError: the robot's description is damaged.
@@ -67,7 +76,10 @@ def cell_model(world: World, description: RobotDescription) -> mujoco.MjModel:
     _add_drives(spec, world.arm, world.hand)
     _add_table_and_bins(spec, world.poses, level)
     _add_belt(spec, world.poses)
-    _add_item(spec)
+    if not objects:
+        _add_item(spec)
+    for index, item in enumerate(objects):
+        _add_object(spec, object_name(index), item)
     return spec.compile()
 
 
@@ -154,6 +166,27 @@ def _add_item(spec: mujoco.MjSpec) -> None:
     shape = _add_box(item, np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]), ITEM_SIZE)
     shape.mass = ITEM_MASS
     shape.contype, shape.conaffinity = _MOVING, _HAND | _FIXED
+
+
+def object_name(index: int) -> str:
+    """Return the name of the body and the free joint of a trial's object."""
+    return f"object_{index}"
+
+
+def _add_object(spec: mujoco.MjSpec, name: str, item: BeltObject) -> None:
+    body = spec.worldbody.add_body(name=name)
+    body.add_freejoint(name=name)
+    shape, half = item.shape, 0.5 * np.array(item.shape.extents)
+    if shape.sides:
+        vertices, triangles = turned_mesh(shape)
+        spec.add_mesh(name=name, uservert=vertices.ravel(), userface=triangles.ravel())
+        geom = body.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=name)
+    elif shape.name == "cylinder":
+        geom = body.add_geom(type=mujoco.mjtGeom.mjGEOM_CYLINDER, size=[half[0], half[2], 0.0])
+    else:
+        geom = body.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=half)
+    geom.mass, geom.friction[0] = item.mass, item.friction
+    geom.contype, geom.conaffinity = _MOVING, _HAND | _FIXED | _MOVING
 
 
 def _add_box(body, pos: np.ndarray, quat: np.ndarray, size: tuple[float, ...]):

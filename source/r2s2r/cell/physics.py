@@ -6,14 +6,18 @@ import mujoco
 import numpy as np
 
 from r2s2r.cell.command_path import DelayedHold, HandPath
-from r2s2r.cell.draws import stream
+from r2s2r.cell.draws import Streams, matrix
 from r2s2r.cell.hidden import HiddenWorld
 from r2s2r.cell.joint_effects import JointEffects
-from r2s2r.cell.model import BELT, ITEM, TIMESTEP_S, cell_model
+from r2s2r.cell.loose_body import LOST_BELOW, LooseBody
+from r2s2r.cell.model import BELT, ITEM, TIMESTEP_S, cell_model, object_name
 from r2s2r.cell.motion_memory import MotionMemory
+from r2s2r.cell.placing import start_pose_b
 from r2s2r.cell.scene_state import SceneState
+from r2s2r.contracts.errors import ConfigError
 from r2s2r.contracts.joints import ARM_JOINTS, ROBOT_JOINTS
-from r2s2r.contracts.transforms import pose, quat_from_matrix, quat_normalise
+from r2s2r.contracts.transforms import pose, quat_normalise
+from r2s2r.contracts.trials import Trial
 from r2s2r.robot.description import RobotDescription, compose
 from r2s2r.robot.ready import READY_ARM, READY_HAND
 
@@ -23,46 +27,59 @@ MEMORY_S = 0.3
 BELT_ACCELERATION = 0.5
 """How fast the belt reaches a new speed [m/s2]: nothing slides on it at that rate (friction 1.0)."""
 
-AWAY = (0.0, 0.0, -10.0)
-"""Where the block waits, weightless, while it is not in the cell [m]."""
-
-LOST_BELOW = -1.0
-"""A block this low [m] is not in the cell."""
-
 _A, _J = len(ARM_JOINTS), len(ROBOT_JOINTS)
 
 
 class CellPhysics:
-    """The moving part of a cell. It starts at rest at the ready pose, its belt standing, without a block."""
+    """The moving part of a cell. It starts with the robot at rest at the ready pose.
 
-    def __init__(self, hidden: HiddenWorld, description: RobotDescription | None = None):
+    Without a trial the belt stands and there is nothing on it; in a trial it runs, and the objects ride along.
+    """
+
+    def __init__(
+        self,
+        hidden: HiddenWorld,
+        description: RobotDescription | None = None,
+        trial: Trial | None = None,
+        streams: Streams | None = None,
+    ):
         """Build the model.
 
         Args:
             hidden: the truth.
             description: the robot; None for the default one.
+            trial: what rides on the belt and how fast; None: the block can be placed.
+            streams: draw the noise; None: those of the cell's seed.
 
         Raises:
             RobotDescriptionError: the description is damaged.
         """
         world, start = hidden.world, np.array([*READY_ARM, *READY_HAND])
-        self._model = cell_model(world, description or compose())
+        objects, streams = () if trial is None else trial.objects(), streams or Streams(hidden.seed)
+        self._model = cell_model(world, description or compose(), objects)
         self._data, self._scratch = mujoco.MjData(self._model), mujoco.MjData(self._model)
         self._links = [self._model.body(i).name for i in range(self._model.nbody)]
-        self._item, self._belt = self._data.joint(ITEM), self._data.joint(BELT)
-        self._item_body = self._model.body(ITEM).id
+        self._belt = self._data.joint(BELT)
+        names = tuple(object_name(index) for index in range(len(objects))) or (ITEM,)
+        self._loose = {name: LooseBody(self._model, self._data, name) for name in names}
         self._torques = _JointTorques(hidden.joints, np.array(world.arm.coulomb_friction))
         self._start_s, self._steps = hidden.clock_start_s, 0
         self._data.qpos[:_J] = start
         self._arm, self._hand = DelayedHold(start[:_A]), HandPath(world.hand, start[_A:], self.time_s)
         self._hand_target = start[_A:]
         self._arm_delay_s = world.arm.command_delay_s
-        self._jitter, self._jitter_s = stream(hidden.seed, "command_jitter"), hidden.timing.command_jitter_s
+        self._jitter, self._jitter_s = streams("command_jitter"), hidden.timing.command_jitter_s
         self._belt_scale = world.poses.belt_speed_scale
         self._belt_goal, self._belt_speed, self._belt_travel = 0.0, 0.0, 0.0
         self._memory = MotionMemory(math.ceil(MEMORY_S / TIMESTEP_S), self._start_s, TIMESTEP_S)
-        self._take_item_away()
+        if trial is not None:
+            self._begin(hidden, trial)
         self._remember()
+
+    @property
+    def belt_speed(self) -> float:
+        """How fast the belt's surface moves [m/s]."""
+        return self._belt_speed
 
     @property
     def time_s(self) -> float:
@@ -82,11 +99,14 @@ class CellPhysics:
         self._belt_goal = speed * self._belt_scale
 
     def place_item(self, T_base_item: np.ndarray) -> None:
-        """Put the block at a pose (4, 4), at rest."""
-        self._item.qpos[:3] = T_base_item[:3, 3]
-        self._item.qpos[3:] = np.roll(quat_from_matrix(T_base_item[:3, :3]), 1)
-        self._item.qvel[:] = 0.0
-        self._model.body_gravcomp[self._item_body] = 0.0
+        """Put the block at a pose (4, 4), at rest.
+
+        Raises:
+            ConfigError: this is a trial.
+        """
+        if ITEM not in self._loose:
+            raise ConfigError("virtual cell: the block cannot be placed in a trial, whose objects ride on the belt")
+        self._loose[ITEM].put(T_base_item)
 
     def advance(self, until_s: float) -> None:
         """Move on until `until_s` [s] or just beyond."""
@@ -112,10 +132,23 @@ class CellPhysics:
         mujoco.mj_kinematics(self._model, self._scratch)
         poses = np.tile(np.eye(4), (len(self._links), 1, 1))
         poses[:, :3, :3], poses[:, :3, 3] = self._scratch.xmat.reshape(-1, 3, 3), self._scratch.xpos
-        links = {name: matrix for name, matrix in zip(self._links, poses, strict=True) if name not in (BELT, ITEM)}
-        item_pos, item_quat = row[_J + 1 : _J + 4], np.roll(row[_J + 4 :], -1)
-        item = pose(item_pos, quat_normalise(item_quat)) if item_pos[2] > LOST_BELOW else None
-        return SceneState(time_s, links, item, float(row[_J]), row[:_J])
+        moved = (BELT, *self._loose)
+        links = {name: matrix for name, matrix in zip(self._links, poses, strict=True) if name not in moved}
+        placed = {
+            name: pose(place[:3], quat_normalise(np.roll(place[3:], -1)))
+            for name, place in zip(self._loose, row[_J + 1 :].reshape(-1, 7), strict=True)
+        }
+        item = placed.pop(ITEM, None)
+        item = None if item is None or item[2, 3] <= LOST_BELOW else item
+        return SceneState(time_s, links, item, tuple(placed.values()), float(row[_J]), row[:_J])
+
+    def _begin(self, hidden: HiddenWorld, trial: Trial) -> None:
+        """Let the belt run at its speed, with the objects on it."""
+        poses = hidden.world.poses
+        self._belt_goal = self._belt_speed = trial.belt_speed * self._belt_scale
+        along = matrix(poses.belt_pos_b, poses.belt_quat_b)[:3, 0]
+        for body, item in zip(self._loose.values(), trial.objects(), strict=True):
+            body.put(start_pose_b(poses, item), along * self._belt_speed)
 
     def _step(self) -> None:
         data, end_s = self._data, self.time_s + TIMESTEP_S
@@ -126,8 +159,9 @@ class CellPhysics:
         self._torques.apply(self._model, data)
         mujoco.mj_step(self._model, data)
         self._steps += 1
-        if self._item.qpos[2] < LOST_BELOW:
-            self._take_item_away()
+        for body in self._loose.values():
+            if body.is_lost:
+                body.take_away()
         self._remember()
 
     def _move_belt(self) -> None:
@@ -137,16 +171,10 @@ class CellPhysics:
         self._belt_travel += self._belt_speed * TIMESTEP_S
         self._belt.qpos[0], self._belt.qvel[0] = 0.0, self._belt_speed
 
-    def _take_item_away(self) -> None:
-        self._item.qpos[:] = (*AWAY, 1.0, 0.0, 0.0, 0.0)
-        self._item.qvel[:] = 0.0
-        self._model.body_gravcomp[self._item_body] = 1.0
-
     def _remember(self) -> None:
-        item_pos, item_vel, rate = self._item.qpos, self._item.qvel, np.empty(4)
-        mujoco.mju_mulQuat(rate, item_pos[3:], np.array([0.0, *(0.5 * item_vel[3:])]))  # angular speed in its own frame
-        pos = np.concatenate([self._data.qpos[:_J], [self._belt_travel], item_pos])
-        vel = np.concatenate([self._data.qvel[:_J], [self._belt_speed], item_vel[:3], rate])
+        places, rates = zip(*(body.motion() for body in self._loose.values()), strict=True)
+        pos = np.concatenate([self._data.qpos[:_J], [self._belt_travel], *places])
+        vel = np.concatenate([self._data.qvel[:_J], [self._belt_speed], *rates])
         self._memory.add(pos, vel)
 
 

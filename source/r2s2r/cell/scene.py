@@ -1,8 +1,9 @@
-"""What the virtual cell's cameras see: robot, table, belt, bins, tags and a room around them, for Newton's ray tracer.
+"""What the virtual cell's cameras see: robot, table, belt, bins, tags, objects and a room, for Newton's ray tracer.
 
 Everything is drawn in the robot base's frame `b`. What stands still is one mesh, rounded to single precision once.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import newton
@@ -13,7 +14,9 @@ from newton.sensors import SensorTiledCamera
 from r2s2r.cell.kernels import fill_sky
 from r2s2r.cell.quad_mesh import QuadMesh
 from r2s2r.cell.scene_state import SceneState
+from r2s2r.cell.solids import turned_mesh
 from r2s2r.cell.surfaces import draw_texture
+from r2s2r.contracts.objects import NOVEL_PAIRS, ObjectShape, known_shapes, novel_shapes
 from r2s2r.contracts.targets import FLANGE_CUBE_EDGE, ITEM_SIZE, CalibrationTargets
 from r2s2r.contracts.transforms import pose, pose_inverse, quat_from_matrix
 from r2s2r.contracts.world import CellPoses
@@ -77,6 +80,8 @@ class CellScene:
         _add_shape(builder, flange, _cube(cube_flange, targets), texture)
         for mesh in (_belt(poses.belt_size[0]), _item(targets), _board(board_b, targets)):
             _add_shape(builder, builder.add_body(), mesh, texture)
+        self._shapes = {shape: _add_solid(builder, shape) for shape in _all_shapes()}
+        self._shown: tuple[ObjectShape, ...] = ()
         self._belt_b = pose(np.array(poses.belt_pos_b), np.array(poses.belt_quat_b))
         self._board = board_b[:3, 3]
         self._model = builder.finalize(device=device)
@@ -85,15 +90,26 @@ class CellScene:
         self._sensor = SensorTiledCamera(self._model, default_render_config=config)
         self._sensor.utils.create_default_light(enable_shadows=True, direction=_light(rng))
 
+    def show(self, objects: Sequence[tuple[ObjectShape, tuple[float, float, float]]]) -> None:
+        """Let the objects of a trial be seen, shapes and colours (sRGB 0 to 1) in its order; all others are away."""
+        shape_color: Any = self._model.shape_color
+        colours = shape_color.numpy()
+        for shape, colour in objects:
+            colours[self._shapes[shape]] = colour
+        shape_color.assign(colours)
+        self._shown = tuple(shape for shape, _ in objects)
+
     def place(self, scene: SceneState) -> None:
-        """Move robot, belt and block to where they are at an instant."""
+        """Move robot, belt, block and objects to where they are at an instant."""
         travel = np.eye(4)
         travel[0, 3] = np.mod(scene.belt_travel, BELT_PERIOD) - 0.5 * BELT_PERIOD
         away = _at(np.eye(4), 0.0, 0.0, -AWAY)
         item = away if scene.item_pose is None else scene.item_pose
-        board = away if self._in_the_way(scene.item_pose) else np.eye(4)
+        board = away if self._shown or self._in_the_way(scene.item_pose) else np.eye(4)
         links = (scene.link_poses[link] for link in self._links)
-        matrices = np.stack([*links, self._belt_b @ travel, item, board])
+        objects = dict(zip(self._shown, scene.object_poses, strict=True))
+        others = (objects.get(shape, away) for shape in self._shapes)
+        matrices = np.stack([*links, self._belt_b @ travel, item, board, *others])
         placed = np.concatenate([matrices[:, :3, 3], quat_from_matrix(matrices[:, :3, :3])], axis=1)
         self._state.body_q.assign(placed.astype(np.float32))
         # Built anew, which costs 2 ms: a tree refitted from where bodies began is searched longer by each ray.
@@ -122,6 +138,24 @@ class CellScene:
 
 def _add_shape(builder: newton.ModelBuilder, body: int, mesh: QuadMesh, texture: np.ndarray) -> None:
     builder.add_shape_mesh(body, mesh=mesh.build(texture), cfg=_VISUAL, color=(1.0, 1.0, 1.0))
+
+
+def _all_shapes() -> tuple[ObjectShape, ...]:
+    """Return all that can ride on the belt in a trial."""
+    pairs = (known_shapes(), *(novel_shapes(pair) for pair in range(len(NOVEL_PAIRS))))
+    return tuple(shape for pair in pairs for shapes in pair for shape in shapes)
+
+
+def _add_solid(builder: newton.ModelBuilder, shape: ObjectShape) -> int:
+    """Add a body of the given shape and return the index of what is painted."""
+    body, half = builder.add_body(), [0.5 * length for length in shape.extents]
+    if shape.sides:
+        vertices, triangles = turned_mesh(shape)
+        mesh = newton.Mesh(vertices, triangles.ravel(), compute_inertia=False)
+        return builder.add_shape_mesh(body, mesh=mesh, cfg=_VISUAL)
+    if shape.name == "cylinder":
+        return builder.add_shape_cylinder(body, radius=half[0], half_height=half[2], cfg=_VISUAL)
+    return builder.add_shape_box(body, hx=half[0], hy=half[1], hz=half[2], cfg=_VISUAL)
 
 
 def _painted(colour: Any) -> Any:

@@ -19,6 +19,8 @@ class SceneState:
     wrist camera and the cube with tags."""
     item_pose: np.ndarray | None = None
     """T_base_item (4, 4) of the tagged block, origin in its middle; None while it is not in the cell."""
+    object_poses: tuple[np.ndarray, ...] = ()
+    """T_base_object (4, 4) of each object of the trial in its order; none before the first trial."""
     belt_travel: float = 0.0
     """How far the belt's surface has moved along the belt's x since the cell began [m]; a print on it moves along."""
     joint_pos: np.ndarray = field(default_factory=lambda: np.zeros(0))

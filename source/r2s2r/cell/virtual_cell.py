@@ -4,26 +4,19 @@ import math
 
 import numpy as np
 
-from r2s2r.cell.clock import Sample, SourceCfg, SteadySource
-from r2s2r.cell.draws import stream
+from r2s2r.cell.clock import Sample
+from r2s2r.cell.draws import Streams, stream
 from r2s2r.cell.hidden import HiddenWorld
 from r2s2r.cell.physics import CellPhysics
 from r2s2r.cell.scene_state import SceneState
+from r2s2r.cell.sources import Shutter, encoders
 from r2s2r.contracts.cell import CAMERAS, HAND_VARIANTS, CellInfo, Message, Picture
 from r2s2r.contracts.errors import ConfigError, choose
 from r2s2r.contracts.joints import ARM_JOINTS, HAND_JOINTS
 from r2s2r.contracts.targets import ITEM_SIZE
 from r2s2r.contracts.transforms import pose, yaw_quat
+from r2s2r.contracts.trials import Trial
 from r2s2r.contracts.world import World
-
-ENCODER_RATE_HZ = {"arm_joint_pos": 200.0, "hand_joint_pos": 100.0}
-"""Readings a second."""
-
-PICTURE_RATE_HZ = 30.0
-"""Pictures a second of either camera; they do not wait for each other."""
-
-SPIN_UP_S = 0.05
-"""After this time the first picture is exposed [s]: before the cell began there was nothing to see."""
 
 LARGEST_WAIT_S = 0.05
 """Waiting is cut into pieces of this length [s], shorter than the memory of the motion."""
@@ -38,34 +31,39 @@ _A, _H = len(ARM_JOINTS), len(HAND_JOINTS)
 
 
 class VirtualCell:
-    """A :class:`r2s2r.contracts.cell.Cell` in which time passes only while it is waited for.
+    """A :class:`r2s2r.contracts.cell.SortingCell` in which time passes only while it is waited for.
 
     The same seed and the same calls give the same messages and pictures. Messages do not depend on pictures.
     """
 
-    def __init__(self, seed: int, *, cameras: bool = True, hidden: HiddenWorld | None = None):
+    def __init__(
+        self,
+        seed: int,
+        *,
+        cameras: bool = True,
+        hidden: HiddenWorld | None = None,
+        picture_size: int | None = None,
+    ):
         """Build the cell.
 
         Args:
             seed: draws the hidden world and all noise.
             cameras: whether there are any; without them nothing is loaded that draws.
             hidden: the truth; None: drawn from `seed`.
+            picture_size: pictures come squeezed to so many pixels each way, as a camera with binning gives them; None:
+                as large as the data sheet has them.
 
         Raises:
-            ConfigError: the seed is negative.
+            ConfigError: the seed is negative, or the picture size is not positive.
             RobotDescriptionError: the robot's description is missing or damaged.
         """
         self.hidden = HiddenWorld.draw(seed) if hidden is None else hidden
-        self._seed, self._has_cameras = seed, cameras
-        self._physics = CellPhysics(self.hidden)
-        self._now_s = self.hidden.clock_start_s
-        self._encoders = _encoders(self.hidden)
-        self._shutters = {camera: _Shutter(camera, self.hidden) for camera in CAMERAS}
+        if picture_size is not None and picture_size < 1:
+            raise ConfigError(f"virtual cell: picture_size {picture_size}, allowed are whole numbers from 1")
+        self._seed, self._has_cameras, self._picture_size = seed, cameras, picture_size
         self._cameras = None
-        self._messages: list[Message] = []
-        self._pending: dict[str, Sample] = {}
-        self._arrived: list[Picture] = []
         self._placing = stream(self.hidden.seed, "place_item")
+        self._start(None)
 
     @property
     def info(self) -> CellInfo:
@@ -76,8 +74,8 @@ class VirtualCell:
             arm_stiffness=arm.drive_stiffness,
             arm_damping=arm.drive_damping,
             hand_variant=HAND_VARIANTS[0],
-            wrist_camera=nominal.wrist_cameras.camera,
-            head_camera=nominal.poses.head_camera,
+            wrist_camera=self._squeezed(nominal.wrist_cameras.camera),
+            head_camera=self._squeezed(nominal.poses.head_camera),
             factory_kinematics=self.hidden.factory_kinematics,
         )
 
@@ -157,8 +155,29 @@ class VirtualCell:
         pictures, self._arrived = self._arrived, []
         return pictures
 
+    def begin(self, trial: Trial) -> None:
+        """Begin a trial; see :meth:`r2s2r.contracts.cell.SortingCell.begin`. The clock starts anew, too."""
+        self._start(trial)
+
+    def target_pose_b(self) -> np.ndarray:
+        """Return T_base_object (4, 4) of the target now; 10 m below when it fell off everything.
+
+        Raises:
+            ConfigError: no trial was begun.
+        """
+        self._need_trial()
+        return self._physics.scene_at(self._now_s).object_poses[0]
+
+    def belt_speed(self) -> float:
+        """Return how fast the belt's surface truly moves now [m/s]."""
+        return self._physics.belt_speed
+
     def place_item(self) -> None:
-        """Put the tagged block on the belt's start, as a person would: within 2 cm along, 3 cm across, 20 degrees."""
+        """Put the tagged block on the belt's start, as a person would: within 2 cm along, 3 cm across, 20 degrees.
+
+        Raises:
+            ConfigError: a trial was begun.
+        """
         x, y, yaw = self._placing.uniform(-1.0, 1.0, 3) * (0.02, 0.03, math.radians(20.0))
         poses = self.hidden.world.poses
         T_base_belt = pose(np.array(poses.belt_pos_b), np.array(poses.belt_quat_b))
@@ -171,6 +190,29 @@ class VirtualCell:
             SimulationError: the time is not remembered any more, or not reached yet.
         """
         return self._physics.scene_at(time_s)
+
+    def _start(self, trial: Trial | None) -> None:
+        """Let a run begin: for a trial, or after the cell was built."""
+        self._trial = trial
+        streams = Streams(self.hidden.seed, "" if trial is None else f"trial.{trial.seed}.{trial}")
+        self._streams = streams
+        self._physics = CellPhysics(self.hidden, trial=trial, streams=streams)
+        self._now_s = self.hidden.clock_start_s
+        self._encoders = encoders(self.hidden, streams)
+        self._shutters = {camera: Shutter(camera, self.hidden, streams) for camera in CAMERAS}
+        self._messages: list[Message] = []
+        self._pending: dict[str, Sample] = {}
+        self._arrived: list[Picture] = []
+        if self._cameras is not None:
+            self._cameras.begin(trial, streams)
+
+    def _need_trial(self) -> None:
+        if self._trial is None:
+            raise ConfigError("virtual cell: there is no target, no trial was begun")
+
+    def _squeezed(self, lens):
+        """Return a lens as the pictures have it."""
+        return lens if self._picture_size is None else lens.resized(self._picture_size, self._picture_size)
 
     def _sent(self, name: str, value: np.ndarray, size: int) -> np.ndarray:
         """Note a command and return a copy of it."""
@@ -200,61 +242,6 @@ class VirtualCell:
         if self._cameras is None:
             from r2s2r.cell.camera import CellCameras  # loads Warp and Newton
 
-            self._cameras = CellCameras(self.hidden)
+            self._cameras = CellCameras(self.hidden, picture_size=self._picture_size)
+            self._cameras.begin(self._trial, self._streams)
         return self._cameras
-
-
-class _Encoder:
-    """Readings of the arm's or the hand's joints."""
-
-    def __init__(self, name: str, joints: slice, bias: np.ndarray, noise: float, step: float, hidden: HiddenWorld):
-        cfg = SourceCfg(
-            ENCODER_RATE_HZ[name], jitter_s=hidden.timing.stamp_jitter_s, drop_share=hidden.timing.drop_share
-        )
-        self._name, self._joints, self._bias, self._noise, self._step = name, joints, bias, noise, step
-        self._source = SteadySource(cfg, hidden.clock_start_s, stream(hidden.seed, f"{name}.clock"))
-        self._rng = stream(hidden.seed, f"{name}.noise")
-        self._next = self._source.next()
-
-    def until(self, now_s: float, physics: CellPhysics) -> list[tuple[float, Message]]:
-        """Return what arrived until `now_s` [s] since the last call, with the time of arrival [s]."""
-        samples = []
-        while self._next.arrival_s <= now_s:
-            samples.append(self._next)
-            self._next = self._source.next()
-        if not samples:
-            return []
-        true = physics.joint_pos(np.array([sample.instant_s for sample in samples]))[:, self._joints]
-        values = true + self._bias + self._rng.normal(0.0, self._noise, true.shape)
-        if self._step > 0.0:
-            values = np.round(values / self._step) * self._step
-        rows = zip(samples, values, strict=True)
-        return [(s.arrival_s, Message(self._name, s.stamp_s, value)) for s, value in rows if not s.lost]
-
-
-def _encoders(hidden: HiddenWorld) -> tuple[_Encoder, _Encoder]:
-    arm, hand, joints = slice(0, _A), slice(_A, _A + _H), hidden.joints
-    bias = np.array(hidden.world.arm.encoder_bias)
-    return (
-        _Encoder("arm_joint_pos", arm, bias, joints.arm_encoder_noise, joints.arm_encoder_step, hidden),
-        _Encoder("hand_joint_pos", hand, np.zeros(_H), joints.hand_encoder_noise, joints.hand_encoder_step, hidden),
-    )
-
-
-class _Shutter:
-    """When the pictures of one camera are taken, whether anyone wants them or not."""
-
-    def __init__(self, camera: str, hidden: HiddenWorld):
-        timing = hidden.timing
-        cfg = SourceCfg(
-            PICTURE_RATE_HZ, hidden.stamp_delay_s[camera], timing.picture_jitter_s, timing.picture_drop_share
-        )
-        begin_s = hidden.clock_start_s + SPIN_UP_S
-        self._source = SteadySource(cfg, begin_s, stream(hidden.seed, f"{camera}.clock"))
-        self._next = self._source.next()
-
-    def next_after(self, now_s: float) -> Sample:
-        """Return the first picture that arrives after `now_s` [s]; lost ones are passed over."""
-        while self._next.arrival_s <= now_s or self._next.lost:
-            self._next = self._source.next()
-        return self._next
