@@ -3,11 +3,19 @@
 import numpy as np
 import warp as wp
 
-from r2s2r.contracts.action import HAND_JOINT_POS, POLICY_RATE_HZ, WRIST_LINK, check_actions
+from r2s2r.contracts.action import (
+    ACTION_DIM,
+    HAND_JOINT_POS,
+    POLICY_RATE_HZ,
+    WRIST_LINK,
+    WRIST_POS,
+    WRIST_ROT6D,
+    check_actions,
+)
 from r2s2r.contracts.cell import Cell, CellInfo
 from r2s2r.contracts.errors import ConfigError
 from r2s2r.contracts.joints import ARM_JOINTS, ROBOT_JOINTS
-from r2s2r.contracts.transforms import quat_from_matrix
+from r2s2r.contracts.transforms import quat_from_matrix, rot6d_from_matrix
 from r2s2r.control.kinematics import serial_chain
 from r2s2r.control.weighted_ik import WeightedIK, WeightedIKCfg
 from r2s2r.robot.description import compose
@@ -98,3 +106,11 @@ class ControlStack:
         """Return the wrist in the base (7), position [m] and quaternion xyzw, at joint positions (>= 7) [rad]."""
         matrix = self._chain.wrist_pose(np.asarray(joint_pos, dtype=float)[_ARM])
         return np.concatenate([matrix[:3, 3], quat_from_matrix(matrix[:3, :3])])
+
+    def rest_action(self, joint_pos: np.ndarray) -> np.ndarray:
+        """Return the action (25) that keeps a robot at joint positions (23) [rad] where it is."""
+        joint_pos = np.asarray(joint_pos, dtype=float)
+        matrix, action = self._chain.wrist_pose(joint_pos[_ARM]), np.empty(ACTION_DIM, dtype=np.float32)
+        action[WRIST_POS], action[WRIST_ROT6D] = matrix[:3, 3], rot6d_from_matrix(matrix[:3, :3])
+        action[HAND_JOINT_POS] = joint_pos[_HAND]
+        return action
