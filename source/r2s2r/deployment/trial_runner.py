@@ -2,13 +2,14 @@
 
 import numpy as np
 
+from r2s2r.contracts.action import POLICY_RATE_HZ
 from r2s2r.contracts.cell import SortingCell
 from r2s2r.contracts.joints import ROBOT_JOINTS
 from r2s2r.contracts.policy import Policy
 from r2s2r.contracts.transforms import quat_from_matrix
 from r2s2r.contracts.trials import Trial
 from r2s2r.deployment.control_stack import ControlStack
-from r2s2r.deployment.policy_runner import STEP_S, Decision, PolicyRunner, RunnerCfg
+from r2s2r.deployment.policy_runner import Decision, PolicyRunner, RunnerCfg
 from r2s2r.evaluation.judging import JudgingCfg, Outcome
 from r2s2r.evaluation.rollout import Rollout
 from r2s2r.evaluation.trial_judge import TrialJudge
@@ -71,7 +72,7 @@ def _result(name: str, trial: Trial, outcome: Outcome, steps: int, runner: Polic
         target_class=trial.target_class,
         shape=str(target.shape),
         belt_speed=trial.belt_speed,
-        duration_s=steps * STEP_S,
+        duration_s=steps / POLICY_RATE_HZ,
         decisions=len(runner.decisions),
         blended=sum(join.blended for join in joins),
         largest_jump=max((join.hand_jump for join in joins), default=0.0),

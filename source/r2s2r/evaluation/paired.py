@@ -42,7 +42,9 @@ class Paired:
             raise ConfigError(f"paired trials: counts are {counts}, allowed are 0 and more, at least one above 0")
 
     @classmethod
-    def of(cls, first: str, second: str, ones: Mapping[Hashable, bool], others: Mapping[Hashable, bool]) -> "Paired":
+    def of[Start: Hashable](
+        cls, first: str, second: str, ones: Mapping[Start, bool], others: Mapping[Start, bool]
+    ) -> "Paired":
         """Count two policies' successes by start.
 
         Raises:
