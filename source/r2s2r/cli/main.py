@@ -47,6 +47,9 @@ VERBS = {
     "generate": VerbEntry(
         "r2s2r.cli.generate:Generate", "world x behavior -> data set, in parallel; resumable", "r2s2r[sim,ground]"
     ),
+    "evaluate": VerbEntry(
+        "r2s2r.cli.evaluate:Evaluate", "policies x conditions x trials -> table, intervals, films", "r2s2r[sim]"
+    ),
     "validate": VerbEntry(
         "r2s2r.cli.validate:Validate", "check a data set against the schema and the trainer", "r2s2r"
     ),
