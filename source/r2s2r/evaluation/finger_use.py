@@ -1,0 +1,100 @@
+"""How many fingers take part in a grasp, by what the hand was told: in demonstrations, data sets and rollouts."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from r2s2r.behavior.motion_features import FINGERS
+from r2s2r.contracts.action import HAND_JOINT_POS
+from r2s2r.contracts.errors import ConfigError
+from r2s2r.evaluation.intervals import wilson_interval
+
+FLEXION = tuple(joint for joints in FINGERS.values() for joint in range(joints.start + 1, joints.stop))
+"""Joints of the hand that close a finger: all but each finger's first, which spreads it or opposes the thumb."""
+
+MIN_CLOSING_RAD = 0.5
+"""Way over the 16 joints from which on the hand has closed at all [rad], as behavior.phases asks of a recording."""
+
+TAKES_PART = 0.25
+"""A finger takes part if it goes at least this share of the way of the one that goes furthest."""
+
+
+@dataclass(frozen=True)
+class FingerUse:
+    """How the hands of N episodes closed."""
+
+    shares: np.ndarray
+    """(C, 4) each finger's share of the closing in the C episodes that closed, in the order of FINGERS."""
+    never_closed: int
+
+    @property
+    def fingers(self) -> np.ndarray:
+        """(C,) how many take part in each."""
+        return _taking_part(self.shares).sum(axis=1)
+
+    @property
+    def effective(self) -> np.ndarray:
+        """(C,) 1 / sum of squared shares: n where n fingers go the same way and the others none."""
+        return 1.0 / np.square(self.shares).sum(axis=1)
+
+    @property
+    def pinches(self) -> int:
+        """Closings in which the thumb and exactly one other finger take part."""
+        part = _taking_part(self.shares)
+        return int((part[:, list(FINGERS).index("thumb")] & (part.sum(axis=1) == 2)).sum())
+
+    def counts(self) -> dict[str, int]:
+        """Return how many episodes closed with 1 to 4 fingers, and how many not at all."""
+        told = {f"{n} finger{'s' * (n > 1)}": int((self.fingers == n).sum()) for n in range(1, len(FINGERS) + 1)}
+        return {**told, "never closed": self.never_closed}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-able values; the intervals are Wilson's."""
+        closed = len(self.shares)
+        return {
+            "episodes": closed + self.never_closed,
+            "fingers": self.counts(),
+            "effective_fingers": float(self.effective.mean()) if closed else None,
+            "shares": dict(zip(FINGERS, self.shares.mean(axis=0).tolist(), strict=True)) if closed else None,
+            "pinches": self.pinches,
+            "pinch_share": self.pinches / closed if closed else None,
+            "pinch_interval": wilson_interval(self.pinches, closed),
+        }
+
+
+def finger_use(actions: Iterable[np.ndarray]) -> FingerUse:
+    """Return how hands closed in episodes, each given by its actions (T, 25).
+
+    The closing is the largest rise of the flexion summed over all fingers: from its first step to its last each finger
+    goes a way in joint space, whatever happens before and after. What was commanded counts, not what was reached: an
+    object in the hand stops a finger that takes part.
+
+    Raises:
+        ConfigError: there is no episode.
+    """
+    shares, never = [], 0
+    for one in actions:
+        way = _closing(np.asarray(one, dtype=float)[:, HAND_JOINT_POS])
+        if np.linalg.norm(way) < MIN_CLOSING_RAD:
+            never += 1
+        else:
+            lengths = np.array([np.linalg.norm(way[joints]) for joints in FINGERS.values()])
+            shares.append(lengths / lengths.sum())
+    if not shares and not never:
+        raise ConfigError("finger use: no episodes, at least one is needed")
+    return FingerUse(np.array(shares).reshape(-1, len(FINGERS)), never)
+
+
+def _closing(hand: np.ndarray) -> np.ndarray:
+    """Return how far each joint (16,) [rad] goes during the largest rise of the flexion of postures (T, 16)."""
+    closure = hand[:, FLEXION].sum(axis=1)
+    rise = closure - np.minimum.accumulate(closure)
+    end = int(rise.argmax())
+    begin = int(closure[: end + 1].argmin())
+    return hand[end] - hand[begin]
+
+
+def _taking_part(shares: np.ndarray) -> np.ndarray:
+    return shares >= TAKES_PART * shares.max(axis=1, keepdims=True, initial=0.0)
