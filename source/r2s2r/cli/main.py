@@ -50,6 +50,9 @@ VERBS = {
     "evaluate": VerbEntry(
         "r2s2r.cli.evaluate:Evaluate", "policies x conditions x trials -> table, intervals, films", "r2s2r[sim]"
     ),
+    "analyze": VerbEntry(
+        "r2s2r.cli.analyze:Analyze", "embeddings, coverage and whom rollouts follow -> a report", "r2s2r[sim,train]"
+    ),
     "validate": VerbEntry(
         "r2s2r.cli.validate:Validate", "check a data set against the schema and the trainer", "r2s2r"
     ),
