@@ -5,9 +5,10 @@ import pytest
 
 from r2s2r.contracts.errors import ConfigError
 from r2s2r.contracts.trials import SPLIT
+from r2s2r.evaluation.policy_table import PolicyTable
 from r2s2r.evaluation.trial_result import TrialResult
 from r2s2r.study.effects import CONTRASTS, contrasts, effects
-from r2s2r.study.outcomes import Outcomes, gather
+from r2s2r.study.outcomes import Outcomes
 
 POLICIES = ("real_100", "ungrounded", "behavior_grounded", "world_grounded", "fully_grounded")
 
@@ -35,6 +36,10 @@ def trials(counts: dict[str, tuple[int, ...]], seed: int = 3) -> list[TrialResul
     ]
 
 
+def table(results: list[TrialResult]) -> PolicyTable:
+    return PolicyTable.of(POLICIES, tuple(SPLIT), results)
+
+
 def outcomes(success: np.ndarray, cells: list[int] | None = None) -> Outcomes:
     n = len(success)
     return Outcomes(POLICIES, ("nominal",) * n, tuple(cells or [0] * n), success)
@@ -43,35 +48,35 @@ def outcomes(success: np.ndarray, cells: list[int] | None = None) -> Outcomes:
 def test_the_paper_s_table_gives_the_paper_s_averages():
     counts = PAPER | {"ungrounded": (18, 3, 4, 4, 0)}
     assert sum(counts["ungrounded"]) == 29
-    found = gather({7: trials(counts)}, POLICIES)
-    table = found.table()
-    assert table["fully_grounded"]["conditions"]["novel_object"] == {"successes": 6, "trials": 9}
-    assert {name: sum(c["successes"] for c in row["conditions"].values()) for name, row in table.items()} == {
-        "real_100": 26,
-        "ungrounded": 29,
-        "behavior_grounded": 34,
-        "world_grounded": 38,
-        "fully_grounded": 43,
-    }
+    found = Outcomes.of({7: table(trials(counts))})
+    assert found.success.sum(axis=0).tolist() == [26, 29, 34, 38, 43]
     worth = effects(found, CONTRASTS, rounds=50)
     assert worth["world grounding, averaged over behaviors"].value == pytest.approx(0.18)
     assert worth["behavior grounding, averaged over worlds"].value == pytest.approx(0.10)
     assert worth["interaction"].value == pytest.approx(0.0)
 
 
-def test_two_cells_are_pooled():
-    counts = {name: (24, 8, 8, 9, 1) for name in POLICIES}
-    none = {name: (0,) * 5 for name in POLICIES}
-    table = gather({7: trials(counts), 8: trials(none, seed=4)}, POLICIES).table()
-    assert table["ungrounded"]["conditions"]["nominal"] == {"successes": 24, "trials": 48}
+def test_rows_are_starts_and_columns_policies_whatever_the_order_of_the_log():
+    log = trials(PAPER | {"ungrounded": (18, 3, 4, 4, 0)})
+    shuffled = [log[k] for k in np.random.default_rng(1).permutation(len(log))]
+    found, again = Outcomes.of({7: table(log)}), Outcomes.of({7: table(shuffled)})
+    np.testing.assert_array_equal(found.success, again.success)
+    assert found.conditions[:24] == ("nominal",) * 24 and found.success[:24, 4].tolist() == [True] * 23 + [False]
 
 
-def test_unpaired_trials_are_refused():
-    every = trials({name: (1,) * 5 for name in POLICIES})
-    with pytest.raises(ConfigError, match="cell 7: real_100 not tried in nominal 0"):
-        gather({7: every[1:]}, POLICIES)
-    with pytest.raises(ConfigError, match="tried twice"):
-        gather({7: [*every, every[0]]}, POLICIES)
+def test_two_cells_stand_below_each_other():
+    every, none = (trials({name: counts for name in POLICIES}) for counts in ((24, 8, 8, 9, 1), (0,) * 5))
+    found = Outcomes.of({7: table(every), 8: table(none)})
+    assert found.cells == (7,) * 50 + (8,) * 50 and found.success[:50].all() and not found.success[50:].any()
+
+
+def test_cells_with_other_policies_are_refused():
+    every = table(trials({name: (1,) * 5 for name in POLICIES}))
+    fewer = PolicyTable.of(POLICIES[:2], tuple(SPLIT), every.results)
+    with pytest.raises(ConfigError, match="cell 8 has the policies"):
+        Outcomes.of({7: every, 8: fewer})
+    with pytest.raises(ConfigError, match="no table"):
+        Outcomes.of({})
 
 
 def test_an_interval_holds_the_true_effect_as_often_as_it_says():

@@ -53,6 +53,9 @@ VERBS = {
     "analyze": VerbEntry(
         "r2s2r.cli.analyze:Analyze", "embeddings, coverage and whom rollouts follow -> a report", "r2s2r[sim,train]"
     ),
+    "study": VerbEntry(
+        "r2s2r.cli.study:Study", "the paper's table on a virtual cell, as one resumable run", "r2s2r[sim,ground,train]"
+    ),
     "validate": VerbEntry(
         "r2s2r.cli.validate:Validate", "check a data set against the schema and the trainer", "r2s2r"
     ),
