@@ -102,9 +102,7 @@ class Checkpoint:
         return torch.load(self.folder / TRAINING, map_location="cpu", weights_only=True)
 
 
-def write_checkpoint(
-    checkpoint: Checkpoint, weights: dict[str, torch.Tensor], training: dict[str, Any]
-) -> Path:
+def write_checkpoint(checkpoint: Checkpoint, weights: dict[str, torch.Tensor], training: dict[str, Any]) -> Path:
     """Write a checkpoint so that its folder appears whole or not at all, and return the folder.
 
     Args:
@@ -146,7 +144,9 @@ def read_checkpoint(folder: "str | os.PathLike[str]") -> Checkpoint:
     if not (folder / CONFIG).exists():
         found = checkpoint_folders(folder)
         if not found:
-            raise CheckpointError(f"{folder}: no checkpoint there; give the folder of a training run or of a checkpoint")
+            raise CheckpointError(
+                f"{folder}: no checkpoint there; give the folder of a training run or of a checkpoint"
+            )
         folder = found[-1]
     content = _config(folder)
     for name, expected in content["files"].items():
