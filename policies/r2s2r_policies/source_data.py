@@ -12,7 +12,7 @@ from r2s2r.contracts.joints import HAND_JOINTS, ROBOT_JOINTS, JointSet
 from r2s2r.dataset import handles
 from r2s2r.dataset.hdf5_file import open_for_reading
 from r2s2r.dataset.schema import DatasetHeader, natural_order, read_header
-from r2s2r_policies.compatibility import SourceFacts, read_facts
+from r2s2r_policies.compatibility import SourceFacts, check_header
 from r2s2r_policies.data_checks import check_actions_are_not_states, idle_steps
 from r2s2r_policies.frames import PictureTable
 
@@ -66,13 +66,14 @@ def load_source(
     Raises:
         DatasetError: the file is missing, damaged, untagged or of another convention; no such mask; no episodes; an
             episode without what is asked for or with numbers that are not finite; actions that are the state.
-        ConfigError: actions of another space, or joints missing.
+        ConfigError: actions of another space.
     """
     with ExitStack() as opening:
         file = opening.enter_context(open_for_reading(path))
         if "data" not in file:
             raise DatasetError(f"{path}: no group 'data'; not a robomimic data set")
         header = read_header(file["data"], str(path))
+        check_header(file["data"], header, str(path))
         names = _chosen(file, filter_key, path)
         arrays = [_arrays(file["data"][name], header, path) for name in names]
         idle = np.array([idle_steps(episode["actions"]) for episode in arrays])
@@ -92,13 +93,13 @@ def load_source(
             ]
             pictures[key] = PictureTable(path, shown, rows)
             opening.callback(pictures[key].close)
-        facts = read_facts(file["data"], header, {key: table.shape for key, table in pictures.items()}, str(path))
+        shapes = {key: table.shape for key, table in pictures.items()}
         resources = opening.pop_all()
         if not any(table.keeps_hdf5 for table in pictures.values()):
             file.close()
     return SourceData(
         path=path,
-        facts=facts,
+        facts=SourceFacts(str(path), header.rate_hz, header.hand_variant, shapes),
         episodes=names,
         lengths=np.array([len(e["usable"][kept]) for e, kept in zip(arrays, rows, strict=True)]),
         pictures=pictures,
