@@ -63,8 +63,8 @@ def pick_record(episode: Episode, name: str, rate_hz: float, poses: CellPoses) -
         return object_class, Rejection("success", 0.0, 1.0)
     columns = {column: episode.states[1:, k].astype(float) for k, column in enumerate(episode.state_names)}
     bin_pos = _vector(columns, "target_bin_b", "xyz")
-    object_pos = _vector(columns, f"{object_class}_pos_b", "xyz")
-    object_quat = _vector(columns, f"{object_class}_quat_b", "xyzw")
+    object_pos = _object(columns, object_class, "pos_b", "xyz")
+    object_quat = _object(columns, object_class, "quat_b", "xyzw")
     speed = episode.attributes.get("belt_speed")
     tracked = episode.commands.get("tracked", np.array(True)) & ~episode.commands.get("disturbed", np.array(False))
     return object_class, PickRecord(
@@ -91,6 +91,12 @@ def recorded_picks(reader: DatasetReader, poses: CellPoses) -> Iterator[tuple[st
     for number in reader.numbers:
         name = f"{reader.path.stem}_demo_{number}"
         yield *pick_record(reader[number], name, reader.header.rate_hz, poses), f"demo_{number}"
+
+
+def _object(columns: dict[str, np.ndarray], object_class: str, quantity: str, axes: str) -> np.ndarray | None:
+    """Return the columns of the episode's object, by its class or, as cells record it, as the target."""
+    known = _vector(columns, f"{object_class}_{quantity}", axes)
+    return _vector(columns, f"target_{quantity}", axes) if known is None else known
 
 
 def _vector(columns: dict[str, np.ndarray], quantity: str, axes: str) -> np.ndarray | None:

@@ -59,6 +59,16 @@ class EpisodeLog:
         """Actions so far."""
         return len(self._steps)
 
+    @property
+    def unfollowable_steps(self) -> int:
+        """Actions so far that the arm cannot follow."""
+        return sum(not step.followable for step in self._steps)
+
+    @property
+    def untracked_steps(self) -> int:
+        """Actions so far in which the human was not tracked."""
+        return sum(not step.tracked for step in self._steps)
+
     def take(self, cell: Cell) -> None:
         """Take over the messages and the requested pictures that arrived at `cell` since the last call."""
         for message in cell.read():

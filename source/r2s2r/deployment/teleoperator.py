@@ -112,3 +112,13 @@ class Teleoperator:
         frame = self._retargeter.retarget(stamp_s, keypoints, np.zeros(3), _UNTURNED)
         action[HAND_JOINT_POS] = frame.joint_pos
         return action, frame.status not in (FrameStatus.HELD, FrameStatus.PARTLY_MEASURED)
+
+    @property
+    def late(self) -> bool:
+        """Whether the hand closed without the wrist having arrived."""
+        return bool(self._replay.late.numpy()[0])
+
+    @property
+    def waited_s(self) -> float:
+        """How long closing has waited for the wrist [s]."""
+        return float(self._replay.waited_s.numpy()[0])
