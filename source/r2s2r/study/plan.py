@@ -24,6 +24,9 @@ CALIBRATION_S, GROUND_S = 390.0, 75.0
 """Time of the two on one core [s]."""
 DEMO_S, EPISODE_S, SET_S, TRIAL_S = 8.0, 3.2, 90.0, 4.5
 """Time of one core for a demonstration, a simulated episode, the begin of a data set, and a trial [s]."""
+SIM_ONLY = "_sim_only"
+"""Behind a data set's name: the policy that is trained with it alone, which the analysis compares with."""
+
 STEP_S = {"tiny": 0.12, "small": 0.4, "base": 6.0, "paper": 1.0}
 """Time of a training step by the size of the policy [s]: one core, of `paper` one CUDA device."""
 
@@ -56,13 +59,15 @@ class CellPlan:
 
     def stages(self) -> list[Stage]:
         """Return the stages, those that others wait longest for first."""
+        sim_only = self.scale.sim_only
         return [
             self._calibration(),
             self._world(),
             self._demos(),
             *map(self._set, self.sets),
-            self._policy(self.scale.real_only, None),
-            *(self._policy(each.name, each) for each in self.sets),
+            self._policy(self.scale.real_only, None, 1.0),
+            *(self._policy(each.name, each, 0.5) for each in self.sets),
+            *(self._policy(f"{each.name}{SIM_ONLY}", each, 0.0) for each in self.sets if each.name in sim_only),
             self._evaluation(),
             self._analysis(),
         ]
@@ -133,12 +138,14 @@ class CellPlan:
             expected_s=SET_S + EPISODE_S * scale.episodes / self._share,
         )
 
-    def _policy(self, name: str, simulated: SimulatedSet | None) -> Stage:
+    def _policy(self, name: str, simulated: SimulatedSet | None, real_share: float) -> Stage:
         scale = self.scale
+        trials = scale.validation_trials if real_share else (0,) * len(SPLIT)  # sim-only ones are for the analysis
         sets = [] if simulated is None else [self._path(f"sets/{simulated.name}")]
         cfg = {
             "real": self._path("demos/demos.hdf5"),
-            "simulated": [f"{folder}/dataset.hdf5" for folder in sets],
+            "simulated": f"{sets[0]}/dataset.hdf5" if sets else None,
+            "real_share": real_share,
             "size": scale.policy,
             "batch_size": scale.batch_size,
             "seed": stage_seed(self.seed, "policies"),
@@ -147,10 +154,10 @@ class CellPlan:
             "patience": scale.patience,
             "cell_seed": self.seed,
             "trial_seed": stage_seed(self.seed, "validation"),
-            "trials": list(scale.validation_trials),
+            "trials": list(trials),
             "device": scale.device,
         }
-        tried_s = scale.max_rounds * sum(scale.validation_trials) * TRIAL_S
+        tried_s = scale.max_rounds * sum(trials) * TRIAL_S
         trained_s = scale.max_rounds * scale.round_steps * STEP_S[scale.policy]
         return Stage(
             self._path(f"policies/{name}"),
@@ -164,35 +171,50 @@ class CellPlan:
 
     def _evaluation(self) -> Stage:
         name, scale = self._path("evaluation"), self.scale
-        chosen = [f"{policy}={self._path(f'policies/{policy}/best')}" for policy in self.policies]
         trials = tuple(map(str, scale.trials))
         seeds = ("--seed", str(self.seed), "--trial-seed", str(stage_seed(self.seed, "evaluation")))
         count = len(self.policies) * sum(scale.trials)
         return Stage(
             name,
-            (*COMMAND, "evaluate", name, "--policies", *chosen, "--cell", "virtual", *seeds, "--trials", *trials),
+            (
+                *COMMAND,
+                "evaluate",
+                name,
+                "--policies",
+                *self._checkpoints(),
+                "--cell",
+                "virtual",
+                *seeds,
+                "--trials",
+                *trials,
+            ),
             ("trials.jsonl", "table.json"),
             needs=tuple(self._path(f"policies/{policy}") for policy in self.policies),
             how=("--workers", str(self.cores)),
-            resume=(),
+            resume=("--resume",),
             cores=self.cores,
             expected_s=TRIAL_S * count / self.cores,
         )
 
+    def _checkpoints(self) -> list[str]:
+        return [f"{policy}={self._path(f'policies/{policy}/best')}" for policy in self.policies]
+
     def _analysis(self) -> Stage:
         name = self._path("analysis")
-        chosen = [f"{policy}={self._path(f'policies/{policy}/best')}" for policy in self.policies]
         sets = [f"{each.name}={self._path(f'sets/{each.name}/dataset.hdf5')}" for each in self.sets]
-        inputs = ("--evaluation", self._path("evaluation"), "--policies", *chosen)
+        sim_only = [f"{each}={self._path(f'policies/{each}{SIM_ONLY}/best')}" for each in self.scale.sim_only]
+        inputs = ("--evaluation", self._path("evaluation"), "--real", self._path("demos/demos.hdf5"), "--sim", *sets)
+        policies = ("--policies", *self._checkpoints(), "--real-only", self.scale.real_only)
+        policies += ("--sim-only", *sim_only) if sim_only else ()
         return Stage(
             name,
-            (*COMMAND, "analyze", name, *inputs, "--real", self._path("demos/demos.hdf5"), "--sim", *sets),
-            ("report.html",),
+            (*COMMAND, "analyze", name, *inputs, *policies, "--seed", str(stage_seed(self.seed, "analysis"))),
+            ("analysis.html", "analysis.json"),
             needs=(
-                self._path("evaluation"),
-                self._path("demos"),
+                *map(self._path, ("evaluation", "demos")),
                 *(self._path(f"sets/{each.name}") for each in self.sets),
                 *(self._path(f"policies/{policy}") for policy in self.policies),
+                *(self._path(f"policies/{each}{SIM_ONLY}") for each in self.scale.sim_only),
             ),
             resume=(),
             expected_s=ANALYSIS_S,
@@ -202,11 +224,6 @@ class CellPlan:
 def plan_study(scale: StudyScale, sets: tuple[SimulatedSet, ...], seeds: Sequence[int], cores: int) -> list[CellPlan]:
     """Return the plans of all cells of a study, one for each seed of a hidden world."""
     return [CellPlan(scale, sets, seed, cores) for seed in seeds]
-
-
-def trials_of(counts: Sequence[int]) -> dict[str, int]:
-    """Return how many trials there are under each condition."""
-    return dict(zip(SPLIT, counts, strict=True))
 
 
 def _options(values: dict[str, int]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,8 @@ from r2s2r.deployment.trial_log import read_trials
 from r2s2r.study.convergence import Round, best_round, converged
 from r2s2r.study.plan import COMMAND
 
-REAL_SHARE = 0.5
-"""Share of the samples of a co-trained policy that are real."""
+Command = Callable[[tuple[str, ...]], None]
+"""Runs `r2s2r` with the arguments given."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,10 @@ class PolicyRounds:
 
     real: str
     """Data set of real demonstrations."""
-    simulated: list[str]
-    """Data sets of simulated episodes, which share the samples that are not real equally; none: real ones alone."""
+    simulated: str | None
+    """Data set of simulated episodes; None: real demonstrations alone."""
+    real_share: float
+    """Share of the samples that are real. The held-out loss is that of real demonstrations, whatever the share."""
     size: str
     """Size of the policy."""
     batch_size: int
@@ -60,16 +63,19 @@ class PolicyRounds:
     device: str
     """cpu, or a CUDA device."""
 
-    def run(self, folder: Path) -> list[Round]:
+    def run(self, folder: Path, command: Command) -> list[Round]:
         """Train in `folder`, and return the rounds.
+
+        Args:
+            folder: of the policy.
+            command: runs `r2s2r` with the arguments given, and raises if it fails.
 
         Raises:
             StudyError: there are no held-out demonstrations to measure a loss on.
-            SystemExit: a command failed, with its status.
         """
         rounds = _read_rounds(folder / "rounds.jsonl")
         while len(rounds) < self.max_rounds and not converged(rounds, self.patience):
-            rounds.append(self._round(folder, len(rounds) + 1))
+            rounds.append(self._round(folder, len(rounds) + 1, command))
             # First the policy, then the line that says so: what is killed in between is made again.
             if best_round(rounds) == len(rounds) - 1:
                 _replace_folder(_checkpoint(folder, rounds[-1].steps), folder / "best")
@@ -79,23 +85,23 @@ class PolicyRounds:
         write_json(folder / "convergence.json", summary | {"converged": converged(rounds, self.patience)})
         return rounds
 
-    def _round(self, folder: Path, number: int) -> Round:
+    def _round(self, folder: Path, number: int, command: Command) -> Round:
         steps = number * self.round_steps
-        _run(self.training_command(folder, steps))
+        command(self.training_command(folder, steps))
         loss = _held_out_loss(folder / "train" / "metrics.jsonl", steps)
         if not any(self.trials):
             return Round(steps, loss)
         out = folder / "validation" / f"round_{number}"
-        _run(self.validation_command(_checkpoint(folder, steps), out))
+        command(self.validation_command(_checkpoint(folder, steps), out))
         _, results = read_trials(out / "trials.jsonl")
         return Round(steps, loss, sum(result.success for result in results), len(results))
 
     def training_command(self, folder: Path, steps: int) -> tuple[str, ...]:
         """Return the command that trains until `steps` are made."""
         out = folder / "train"
-        share = (1.0 - REAL_SHARE) / max(1, len(self.simulated))
-        weights = [REAL_SHARE, *[share] * len(self.simulated)] if self.simulated else [1.0]
-        data = [f"real={self.real}", *(f"sim={path}" for path in self.simulated)]
+        data, weights = [f"real={self.real}"], [self.real_share]
+        if self.simulated is not None:
+            data, weights = [*data, f"sim={self.simulated}"], [*weights, 1.0 - self.real_share]
         return (
             *("train", str(out), "--data", *data, "--weights", *map(str, weights), "--size", self.size),
             *("--batch-size", str(self.batch_size), "--steps", str(steps), "--seed", str(self.seed)),
@@ -113,7 +119,12 @@ class PolicyRounds:
         )
 
 
-def _run(arguments: tuple[str, ...]) -> None:
+def run_command(arguments: tuple[str, ...]) -> None:
+    """Run `r2s2r` with these arguments.
+
+    Raises:
+        SystemExit: it failed, with its status.
+    """
     print("r2s2r", *arguments, flush=True)
     status = subprocess.call([sys.executable, *COMMAND, *arguments])
     if status:
@@ -159,7 +170,7 @@ def main(folder: str, settings: str) -> int:
     """Run, and return the exit status."""
     try:
         fields: dict[str, Any] = json.loads(settings)
-        PolicyRounds(**fields).run(Path(folder))
+        PolicyRounds(**fields).run(Path(folder), run_command)
     except R2S2RError as error:
         print(f"r2s2r study: error: {error}", file=sys.stderr)
         return 2

@@ -49,6 +49,8 @@ class StudyScale:
     """Width and height of both pictures [px]."""
     device: str = "cpu"
     """Where simulation and training run: cpu, or a CUDA device such as cuda:0."""
+    sim_only: tuple[str, ...] = ()
+    """Data sets that a policy is also trained with alone, to see whom a co-trained one follows."""
     overlays: int = 0
     """Pictures in the report of the grounding that compare the cell with Isaac Lab, for each camera."""
 
@@ -100,6 +102,7 @@ SCALES = {
             max_rounds=6,
             patience=2,
             validation_trials=(6, 2, 2, 2, 0),
+            sim_only=("fully_grounded",),
             overlays=3,
         ),
         StudyScale(
@@ -114,6 +117,7 @@ SCALES = {
             patience=2,
             validation_trials=(6, 2, 2, 2, 0),
             device="cuda:0",
+            sim_only=("fully_grounded",),
             overlays=3,
         ),
     )
