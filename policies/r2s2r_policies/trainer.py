@@ -30,7 +30,7 @@ from r2s2r_policies.checkpoint import (
 )
 from r2s2r_policies.distributed import Ranks
 from r2s2r_policies.held_out import held_out_loss
-from r2s2r_policies.metrics_log import MetricsLog
+from r2s2r_policies.metrics_log import MetricsLog, read_metrics
 from r2s2r_policies.optimiser_hook import NotFinite, OptimiserHook
 from r2s2r_policies.progress import Progress
 from r2s2r_policies.train_settings import TrainSettings, rate_factor
@@ -99,7 +99,7 @@ class Trainer:
                 extended further is left without.
 
         Returns:
-            `step`, `loss` (the last row's), `held_out_loss` (None without held-out demonstrations), `parameters`,
+            `step`, `loss` and `held_out_loss` of the last row of metrics that has one (else None), `parameters`,
             `checkpoint`, `sources` (what was drawn of each).
 
         Raises:
@@ -108,19 +108,17 @@ class Trainer:
         """
         self._data.go_to(self.step)
         self._progress.begin(self.step, until_step)
-        row = {}
         while self.step < until_step:
             self._make_step(rate_factor(self.step, self.settings.warmup_steps, until_step, decay_steps))
             last = self.step == until_step
             measure = last or self.step % self.settings.held_out_every == 0
             if measure or self.step % self.settings.log_every == 0:
-                row = self._log(measure)
+                self._log(measure)
             if last or self.step % self.settings.save_every == 0:
                 self._save()
         return {
             "step": self.step,
-            "loss": row.get("loss"),
-            "held_out_loss": row.get("held_out_loss"),
+            **self._last_losses(),
             "parameters": sum(parameter.numel() for parameter in self._algorithm.nets["policy"].parameters()),
             "checkpoint": str(checkpoint_folder(self.out, self.step)),
             "sources": self._drawn(),
@@ -191,8 +189,8 @@ class Trainer:
             "with a smaller learning rate or gradient clip if it happens again"
         )
 
-    def _log(self, measure: bool) -> dict[str, Any]:
-        """Write a row of metrics and return it: mean loss since the row before, and held-out loss if `measure`."""
+    def _log(self, measure: bool) -> None:
+        """Write a row of metrics: mean loss since the row before, and held-out loss if `measure`."""
         row = {
             "step": self.step,
             "loss": self._mean_loss(),
@@ -205,7 +203,11 @@ class Trainer:
         if self._ranks.writes:
             self._metrics.add({**row, "steps_per_s": self._progress.rate(self.step)})
         self._progress.tell(self.step, row["loss"], row.get("held_out_loss"))
-        return row
+
+    def _last_losses(self) -> dict[str, float | None]:
+        rows = read_metrics(self.out / METRICS)
+        names = ("loss", "held_out_loss")
+        return {name: next((row[name] for row in reversed(rows) if name in row), None) for name in names}
 
     def _drawn(self) -> list[dict[str, Any]]:
         """Return what was drawn of each source: `drawn` samples, their `share` of all, `passes` over the source."""

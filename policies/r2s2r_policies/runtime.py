@@ -1,0 +1,185 @@
+"""A trained policy as `contracts.policy.Policy`: observations in, action chunks out, nothing of training loaded."""
+
+import os
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from robomimic.algo import PolicyAlgo
+from robomimic.utils import obs_utils
+
+from r2s2r.contracts.action import ACTION_NAMES, HAND_JOINT_POS, WRIST_ROT6D
+from r2s2r.contracts.errors import CheckpointError, ConfigError
+from r2s2r.contracts.joints import ROBOT_JOINTS
+from r2s2r.contracts.policy import Observation
+from r2s2r.contracts.transforms import matrix_from_rot6d, rot6d_from_matrix
+from r2s2r.robot.limits import HAND_LIMITS
+from r2s2r_policies.algo import JOINTS, FlowMatching
+from r2s2r_policies.algorithms import build_algorithm, sample_shape, seed_draws
+from r2s2r_policies.checkpoint import Checkpoint, read_checkpoint
+from r2s2r_policies.normaliser import Normaliser
+from r2s2r_policies.precision import autocast
+
+HELD_ACTIONS = 16
+"""Actions in an answer of robomimic's algorithms, which know one: it is a target pose, and is held."""
+
+FEATURE_BATCH = 256
+"""Observations that are embedded at once."""
+
+
+class TrainedPolicy:
+    """What all trained policies share: the checkpoint, the scale of the numbers, and what a robot can be sent."""
+
+    def __init__(self, checkpoint: Checkpoint, algorithm: PolicyAlgo, normaliser: Normaliser):
+        self._checkpoint, self._algorithm, self._normaliser = checkpoint, algorithm, normaliser
+        algorithm.set_eval()
+        self.reset(0)
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """`name`, `picture_size` [px], `chunk` (actions in an answer), `rate_hz`, `step` (of training)."""
+        task = self._checkpoint.task
+        return {
+            "name": self._checkpoint.algorithm["algo_name"],
+            "picture_size": task.picture_size,
+            "chunk": self._chunk,
+            "rate_hz": task.rate_hz,
+            "step": self._checkpoint.step,
+        }
+
+    def reset(self, seed: int) -> None:
+        """Forget everything; `seed` fixes all that is drawn from now on."""
+        seed_draws(self._algorithm, seed)
+        self._algorithm.reset()
+
+    @torch.no_grad()
+    def act(self, observation: Observation) -> np.ndarray:
+        """Return actions (chunk, 25) float32, the first for the observation's own instant.
+
+        Rotations are of orthonormal columns, hand joints within their limits.
+
+        Raises:
+            ConfigError: pictures of another size, or joints that are not 23 finite numbers.
+        """
+        actions = self._normaliser.restore("actions", self._answer(observation))
+        return executable(actions)
+
+    @property
+    def _chunk(self) -> int:
+        raise NotImplementedError
+
+    def _answer(self, observation: Observation) -> np.ndarray:
+        """Return normalised actions (chunk, 25)."""
+        raise NotImplementedError
+
+    def _inputs(self, observations: Sequence[Observation]) -> dict[str, torch.Tensor]:
+        """Return observations (B) as the network sees them."""
+        size = self._checkpoint.task.picture_size
+        for observation in observations:
+            for key in self._checkpoint.task.picture_keys:
+                shape = getattr(observation, key).shape
+                if shape != (size, size, 3):
+                    raise ConfigError(f"{key}: received a picture of shape {shape}, allowed is ({size}, {size}, 3)")
+            joint_pos = np.asarray(observation.joint_pos)
+            if joint_pos.shape != (len(ROBOT_JOINTS),) or not np.isfinite(joint_pos).all():
+                raise ConfigError(f"{JOINTS}: received {joint_pos}, allowed are {len(ROBOT_JOINTS)} finite numbers")
+        joints = np.stack([observation.joint_pos for observation in observations]).astype(np.float32)
+        obs = {JOINTS: torch.from_numpy(self._normaliser.normalise(JOINTS, joints))}
+        for key in self._checkpoint.task.picture_keys:
+            obs[key] = torch.from_numpy(np.stack([getattr(observation, key) for observation in observations]))
+        return obs_utils.process_obs_dict({key: value.to(self._algorithm.device) for key, value in obs.items()})
+
+
+class FlowPolicy(TrainedPolicy):
+    """A flow-matching policy, with its averaged weights."""
+
+    @staticmethod
+    def load(folder: "str | os.PathLike[str]", device: str = "cpu", threads: int = 1) -> TrainedPolicy:
+        """Return the policy of a checkpoint, or of the newest one of a training run, whatever its algorithm is.
+
+        Args:
+            folder: of a checkpoint or of a training run.
+            device: cpu, or a CUDA device such as cuda:0.
+            threads: CPU threads; torch has one number for the whole process.
+
+        Raises:
+            CheckpointError: it is missing, damaged, or of another task or version.
+        """
+        checkpoint = read_checkpoint(folder)
+        torch.set_num_threads(threads)
+        try:
+            normaliser = Normaliser.from_dict(checkpoint.normaliser)
+            normaliser.check_columns("actions", ACTION_NAMES, str(folder))
+            normaliser.check_columns(JOINTS, ROBOT_JOINTS, str(folder))
+            algorithm = build_algorithm(checkpoint.algorithm, checkpoint.task, device)
+            flow = isinstance(algorithm, FlowMatching)  # which keeps the weights it acts with beside the trained ones
+            network = algorithm.nets["averaged"].module if flow else algorithm.nets["policy"]
+            network.load_state_dict(checkpoint.weights())
+        except (ConfigError, KeyError, RuntimeError) as error:
+            raise CheckpointError(f"{checkpoint.folder}: does not fit this program: {error}") from error
+        return (FlowPolicy if flow else SequencePolicy)(checkpoint, algorithm, normaliser)
+
+    def features(self, observations: Sequence[Observation]) -> np.ndarray:
+        """Return one embedding of each observation (n, D) float32: the mean of the tokens that condition the policy."""
+        parts = []
+        for first in range(0, len(observations), FEATURE_BATCH):
+            inputs = self._inputs(observations[first : first + FEATURE_BATCH])
+            with self._autocast():
+                parts.append(self._network.features(inputs).float().cpu().numpy())
+        return np.concatenate(parts) if parts else np.zeros((0, self._network.cfg.width), np.float32)
+
+    @property
+    def _network(self) -> Any:
+        return self._algorithm.nets["averaged"].module
+
+    @property
+    def _chunk(self) -> int:
+        return self._network.cfg.chunk
+
+    def _answer(self, observation: Observation) -> np.ndarray:
+        with self._autocast():
+            sampled = self._network.sample(self._inputs([observation]), generator=self._algorithm.generator)
+        return sampled[0].float().cpu().numpy()
+
+    def _autocast(self) -> torch.autocast:
+        return autocast(self._algorithm.device, self._algorithm.algo_config.precision)
+
+
+class SequencePolicy(TrainedPolicy):
+    """A policy of robomimic's (BC, BC-RNN, BC-Transformer): one action for each observation, held for a chunk.
+
+    What remembers counts on an observation at every step of the policy's rate: execute one action of each answer.
+    """
+
+    def reset(self, seed: int) -> None:
+        """Forget everything; `seed` fixes all that is drawn from now on."""
+        super().reset(seed)
+        history = sample_shape(self._checkpoint.algorithm).history
+        self._seen: deque[dict[str, torch.Tensor]] = deque(maxlen=history)
+
+    @property
+    def _chunk(self) -> int:
+        return HELD_ACTIONS
+
+    def _answer(self, observation: Observation) -> np.ndarray:
+        inputs = self._inputs([observation])
+        self._seen.append(inputs)
+        if self._seen.maxlen != 1:
+            rows = [self._seen[0]] * (self._seen.maxlen - len(self._seen)) + list(self._seen)
+            inputs = {key: torch.stack([row[key] for row in rows], dim=1) for key in inputs}
+        action = self._algorithm.get_action(inputs)
+        return np.repeat(action.float().cpu().numpy(), HELD_ACTIONS, axis=0)
+
+
+def executable(actions: np.ndarray) -> np.ndarray:
+    """Return actions (C, 25) float32 that a robot can be sent: orthonormal rotation columns, joints within limits.
+
+    Raises:
+        ConfigError: an action is not finite, or its rotation columns are parallel.
+    """
+    actions = np.array(actions, dtype=np.float64)
+    actions[:, WRIST_ROT6D] = rot6d_from_matrix(matrix_from_rot6d(actions[:, WRIST_ROT6D]))
+    actions[:, HAND_JOINT_POS] = np.clip(actions[:, HAND_JOINT_POS], HAND_LIMITS.lower, HAND_LIMITS.upper)
+    return actions.astype(np.float32)
