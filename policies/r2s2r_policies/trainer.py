@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -247,7 +248,12 @@ class Trainer:
 def _device(name: str) -> torch.device:
     if name.startswith("cuda") and not torch.cuda.is_available():
         raise ConfigError(f"device: received {name!r}, but torch sees no CUDA device; allowed is cpu")
-    return torch.device(name)
+    device = torch.device(name)
+    if device.type == "cuda" and device.index is None:
+        device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))  # torchrun: one device a process
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    return device
 
 
 def _say_nothing(_line: str) -> None:

@@ -47,6 +47,7 @@ VERBS = {
     "generate": VerbEntry(
         "r2s2r.cli.generate:Generate", "world x behavior -> data set, in parallel; resumable", "r2s2r[sim,ground]"
     ),
+    "train": VerbEntry("r2s2r.cli.train:Train", "learn a policy from real and simulated data", "r2s2r[train]"),
     "evaluate": VerbEntry(
         "r2s2r.cli.evaluate:Evaluate", "policies x conditions x trials -> table, intervals, films", "r2s2r[sim]"
     ),
