@@ -14,7 +14,8 @@ from scipy.special import erf
 
 pytest.importorskip("newton")
 
-from r2s2r.cell.camera import CellCameras, Film  # noqa: E402
+from r2s2r.cell.camera import CellCameras  # noqa: E402
+from r2s2r.cell.film import Film  # noqa: E402
 from r2s2r.cell.hidden import HiddenWorld  # noqa: E402
 from r2s2r.cell.picture_effects import PictureEffects  # noqa: E402
 from r2s2r.cell.scene_state import SceneState  # noqa: E402

@@ -6,8 +6,9 @@ import warp as wp
 @wp.kernel
 def expose(
     directions: wp.array2d(dtype=wp.vec3),  # (H, W) in the camera's frame; zero: the lens sees nothing there
-    strata: wp.array2d(dtype=wp.uint8),  # (H, W) which of samples**2 parts of the exposure a ray stands for
-    samples: wp.int32,  # rays along an edge of a pixel
+    strata: wp.array2d(dtype=wp.uint8),  # (H, W) which of the parts of the exposure a ray stands for
+    samples: wp.int32,  # rows of rays in a pixel
+    parts: wp.int32,  # parts of the exposure
     row_step_s: wp.float32,  # from the beginning of a row of pixels to that of the next [s]
     exposure_s: wp.float32,
     knot_step_s: wp.float32,  # between two poses [s]
@@ -19,9 +20,8 @@ def expose(
     """Send every ray from where the camera is while that ray's pixel and part of the exposure collect light."""
     y, x = wp.tid()
     rows = directions.shape[0] / samples
-    parts = wp.float32(samples * samples)
     row = wp.float32(y / samples) - 0.5 * wp.float32(rows - 1)
-    time = row * row_step_s + ((wp.float32(strata[y, x]) + 0.5) / parts - 0.5) * exposure_s
+    time = row * row_step_s + ((wp.float32(strata[y, x]) + 0.5) / wp.float32(parts) - 0.5) * exposure_s
     last = pos.shape[0] - 1
     knot = wp.clamp(time / knot_step_s + 0.5 * wp.float32(last), 0.0, wp.float32(last))
     k = wp.min(wp.int32(knot), last - 1)
@@ -48,10 +48,6 @@ def fill_sky(
         radiance[0, 0, y, x] = sky
 
 
-_REACH = wp.constant(2)
-"""Pixels around one that must be alike for its light to be even: beyond them a lens's blur brings nothing."""
-
-
 @wp.kernel
 def first_rays(
     rays: wp.array4d(dtype=wp.vec3),  # (1, n H, n W, 2)
@@ -69,6 +65,7 @@ def first_rays(
 def find_even(
     light: wp.array4d(dtype=wp.vec3),  # (1, 1, H, W)
     contrast: wp.float32,
+    reach: wp.int32,  # pixels around one that are looked at
     # outputs
     even: wp.array2d(dtype=wp.bool),  # (H, W)
 ):
@@ -76,8 +73,8 @@ def find_even(
     y, x = wp.tid()
     low = wp.vec3(light[0, 0, y, x])
     high = wp.vec3(light[0, 0, y, x])
-    for v in range(wp.max(y - _REACH, 0), wp.min(y + _REACH + 1, light.shape[2])):
-        for u in range(wp.max(x - _REACH, 0), wp.min(x + _REACH + 1, light.shape[3])):
+    for v in range(wp.max(y - reach, 0), wp.min(y + reach + 1, light.shape[2])):
+        for u in range(wp.max(x - reach, 0), wp.min(x + reach + 1, light.shape[3])):
             low = wp.min(low, light[0, 0, v, u])
             high = wp.max(high, light[0, 0, v, u])
     even[y, x] = wp.max(high - low) <= contrast * (wp.max(high) + 0.02)
@@ -112,3 +109,16 @@ def fill_even(
     y, x = wp.tid()
     if even[y / samples, x / samples]:
         light[0, 0, y, x] = first[0, 0, y / samples, x / samples]
+
+
+@wp.kernel
+def join_pairs(
+    even: wp.array2d(dtype=wp.bool),  # (H, W)
+    second: wp.array4d(dtype=wp.vec3),  # (1, 1, H, W)
+    # outputs
+    light: wp.array4d(dtype=wp.vec3),  # (1, 1, H, W) of the first ray of each pixel, becomes that of the pixel
+):
+    """Take the mean of both rays where two were followed."""
+    y, x = wp.tid()
+    if not even[y, x]:
+        light[0, 0, y, x] = 0.5 * (light[0, 0, y, x] + second[0, 0, y, x])

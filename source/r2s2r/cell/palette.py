@@ -47,7 +47,7 @@ class Palette:
             hues = hue + HUE_SPREAD * rng.uniform(-1.0, 1.0, PAINTS)
             if group == "novel":
                 hues[1::2] += 0.5  # from both gaps between the classes
-            rest = rng.uniform((0.55, 0.5), (0.9, 0.9), (PAINTS, 2))
+            rest = rng.uniform((0.45, 0.65), (0.75, 0.95), (PAINTS, 2))
             paints[group] = tuple(colorsys.hsv_to_rgb(h % 1.0, s, v) for h, (s, v) in zip(hues, rest, strict=True))
         return cls(paints)
 

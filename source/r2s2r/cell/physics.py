@@ -16,7 +16,6 @@ from r2s2r.cell.placing import start_pose_b
 from r2s2r.cell.scene_state import SceneState
 from r2s2r.contracts.errors import ConfigError
 from r2s2r.contracts.joints import ARM_JOINTS, ROBOT_JOINTS
-from r2s2r.contracts.transforms import pose, quat_normalise
 from r2s2r.contracts.trials import Trial
 from r2s2r.robot.description import RobotDescription, compose
 from r2s2r.robot.ready import READY_ARM, READY_HAND
@@ -128,19 +127,17 @@ class CellPhysics:
             SimulationError: the time is not remembered any more, or not reached yet.
         """
         row = self._memory.at(np.array([time_s]))[0]
-        self._scratch.qpos[:_J] = row[:_J]
-        mujoco.mj_kinematics(self._model, self._scratch)
+        scratch = self._scratch
+        scratch.qpos[:_J], scratch.qpos[_J + 1 :] = row[:_J], row[_J + 1 :]
+        mujoco.mj_kinematics(self._model, scratch)
         poses = np.tile(np.eye(4), (len(self._links), 1, 1))
-        poses[:, :3, :3], poses[:, :3, 3] = self._scratch.xmat.reshape(-1, 3, 3), self._scratch.xpos
-        moved = (BELT, *self._loose)
-        links = {name: matrix for name, matrix in zip(self._links, poses, strict=True) if name not in moved}
-        placed = {
-            name: pose(place[:3], quat_normalise(np.roll(place[3:], -1)))
-            for name, place in zip(self._loose, row[_J + 1 :].reshape(-1, 7), strict=True)
-        }
-        item = placed.pop(ITEM, None)
+        poses[:, :3, :3], poses[:, :3, 3] = scratch.xmat.reshape(-1, 3, 3), scratch.xpos
+        placed = dict(zip(self._links, poses, strict=True))
+        loose = {name: placed.pop(name) for name in (BELT, *self._loose)}
+        item = loose.get(ITEM)
         item = None if item is None or item[2, 3] <= LOST_BELOW else item
-        return SceneState(time_s, links, item, tuple(placed.values()), float(row[_J]), row[:_J])
+        objects = tuple(loose[name] for name in self._loose if name != ITEM)
+        return SceneState(time_s, placed, item, objects, float(row[_J]), row[:_J])
 
     def _begin(self, hidden: HiddenWorld, trial: Trial) -> None:
         """Let the belt run at its speed, with the objects on it."""
