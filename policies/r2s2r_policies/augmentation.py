@@ -10,7 +10,7 @@ LUMA = (0.299, 0.587, 0.114)
 """Weights of red, green and blue in the grey picture (ITU-R BT.601), which torchvision's jitter uses as well."""
 
 
-def shifted(pictures: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+def shifted(pictures: torch.Tensor, offsets: torch.Tensor, reach: int) -> torch.Tensor:
     """Return the pictures, each shifted by whole pixels; what comes in over the border repeats the border.
 
     A shift instead of a crop keeps the whole view at inference, where objects enter at the border (Yarats et al.,
@@ -19,13 +19,11 @@ def shifted(pictures: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
     Args:
         pictures: (B, 3, S, S).
         offsets: (B, 2) integers, rows and columns [px]: pixel (r, c) of the result is (r + dr, c + dc) of the picture.
+        reach: no offset is larger than this [px].
 
     Returns:
         (B, 3, S, S).
     """
-    reach = int(offsets.abs().max())
-    if reach == 0:
-        return pictures
     size = pictures.shape[-1]
     padded = F.pad(pictures, (reach,) * 4, mode="replicate")
     windows = padded.unfold(2, size, 1).unfold(3, size, 1)
@@ -84,7 +82,7 @@ def augmented(
     batch, device = len(pictures), pictures.device
     if crop_px:
         offsets = torch.randint(-crop_px, crop_px + 1, (batch, 2), generator=generator, device=device)
-        pictures = shifted(pictures, offsets)
+        pictures = shifted(pictures, offsets, crop_px)
     if colour_jitter or channel_jitter:
         spread = pictures.new_tensor([colour_jitter] * 3 + [channel_jitter] * 3)
         draws = 2 * torch.rand((batch, 6), generator=generator, device=device) - 1

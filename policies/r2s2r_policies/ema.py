@@ -2,7 +2,9 @@
 
 import torch
 from torch import nn
-from torch.optim.swa_utils import AveragedModel
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+Tensors = tuple[torch.Tensor, ...] | list[torch.Tensor]
 
 
 def decay_at(decay: float, averaged: int) -> float:
@@ -20,8 +22,7 @@ def averaged_copy(network: nn.Module, decay: float) -> AveragedModel:
     The first update copies.
     """
 
-    @torch.no_grad()
-    def towards(averages: list[torch.Tensor], weights: list[torch.Tensor], averaged: torch.Tensor) -> None:
-        torch._foreach_lerp_(averages, weights, 1 - decay_at(decay, int(averaged)))
+    def towards(averages: Tensors, weights: Tensors, averaged: torch.Tensor | int) -> None:
+        get_ema_multi_avg_fn(decay_at(decay, int(averaged)))(averages, weights, averaged)
 
     return AveragedModel(network, multi_avg_fn=towards).eval().requires_grad_(False)

@@ -1,9 +1,9 @@
 """From pictures and joints to the tokens that the velocity network attends to."""
 
 import torch
-import torchvision
 from robomimic.models.base_nets import SpatialSoftmax
 from torch import nn
+from torchvision.models import resnet18, resnet50
 
 from r2s2r_policies.augmentation import augmented
 from r2s2r_policies.policy_cfg import PolicyCfg
@@ -11,6 +11,9 @@ from r2s2r_policies.policy_cfg import PolicyCfg
 GROUP = 8
 """Channels normalised together. GroupNorm instead of BatchNorm: averaged weights and mixed domains in a batch would
 both spoil running statistics (Chi et al., "Diffusion policy", 2023)."""
+
+RESIDUAL = {"resnet18": resnet18, "resnet50": resnet50}
+"""Trunks that torchvision brings, without weights."""
 
 
 class CameraEncoder(nn.Module):
@@ -37,7 +40,7 @@ class CameraEncoder(nn.Module):
 
 
 class ObservationEncoder(nn.Module):
-    """Joints and pictures to tokens (B, 2 cameras + 1, D): two of each camera in the order of the cfg, one of joints."""
+    """Joints and pictures to tokens (B, N, D): two of each camera, in the order of the cfg, and one of the joints."""
 
     def __init__(self, cfg: PolicyCfg):
         super().__init__()
@@ -50,16 +53,16 @@ class ObservationEncoder(nn.Module):
     def forward(self, obs: dict[str, torch.Tensor], generator: torch.Generator | None = None) -> torch.Tensor:
         """Return the tokens of `obs`; in training mode augmented by draws of `generator`, if there is one."""
         cfg = self.cfg
-        augment = self.training and generator is not None
+        drawn = generator if self.training else None
         joints = obs["joint_pos"]
-        if augment and cfg.joint_noise:
-            noise = torch.randn(joints.shape, generator=generator, device=joints.device)
+        if drawn is not None and cfg.joint_noise:
+            noise = torch.randn(joints.shape, generator=drawn, device=joints.device)
             joints = joints + cfg.joint_noise * noise
         tokens = []
         for key, encoder in self.cameras.items():
             pictures = obs[key]
-            if augment:
-                pictures = augmented(pictures, cfg.crop_px, cfg.colour_jitter, cfg.channel_jitter, generator)
+            if drawn is not None:
+                pictures = augmented(pictures, cfg.crop_px, cfg.colour_jitter, cfg.channel_jitter, drawn)
             tokens.append(encoder(pictures))
         tokens.append(self.joints(joints).unsqueeze(1))
         return self.norm(torch.cat(tokens, dim=1) + self.kind)
@@ -71,7 +74,7 @@ def _trunk(cfg: PolicyCfg) -> tuple[nn.Module, int, int]:
         first, second, third = cfg.channels
         layers = (_layer(3, first, 5, 2), _layer(first, second, 3, 2), _layer(second, third, 3, 1))
         return nn.Sequential(*layers), third, 4
-    network = torchvision.models.get_model(cfg.trunk, weights=None, norm_layer=_group_norm)
+    network = RESIDUAL[cfg.trunk](norm_layer=_group_norm)
     # As it comes it ends at a 32nd of the picture's edge, 4 x 4 for 128 px: too coarse to say where something is.
     # Without its pooling layer and the last stride that is an eighth.
     for module in network.layer4.modules():

@@ -46,6 +46,9 @@ class PolicyCfg:
     """Width of the tokens (D)."""
     layers: int = 4
     heads: int = 8
+    actions_per_token: int = 2
+    """Consecutive actions that share a token of the velocity network; divides `chunk`. Its time is proportional to the
+    number of tokens, and at 30 Hz neighbouring actions differ little."""
     feedforward: int = 4
     """Hidden width of a transformer block, in multiples of `width`."""
     dropout: float = 0.0
@@ -67,7 +70,7 @@ class PolicyCfg:
 
     def __post_init__(self):
         positive = ("chunk", "action_dim", "joint_dim", "keypoints", "width", "layers", "heads", "feedforward")
-        for name in (*positive, "flow_steps"):
+        for name in (*positive, "actions_per_token", "flow_steps"):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
                 raise ConfigError(f"policy: {name} is {value!r}, allowed is an integer of 1 or more")
@@ -84,6 +87,9 @@ class PolicyCfg:
             object.__setattr__(self, name, tuple(getattr(self, name)))
         if len(self.channels) != 3 or any(channels < 8 or channels % 8 for channels in self.channels):
             raise ConfigError(f"policy: channels are {self.channels}, allowed are three multiples of 8")
+        if self.chunk % self.actions_per_token:
+            allowed = f"a divisor of the chunk, {self.chunk}"
+            raise ConfigError(f"policy: actions_per_token is {self.actions_per_token}, allowed is {allowed}")
         if self.width % self.heads or self.width % 2:
             raise ConfigError(f"policy: width {self.width} with {self.heads} heads, allowed is an even multiple")
         if self.picture_size < SMALLEST_PICTURE:
@@ -126,10 +132,26 @@ SIZES = {
     "tiny": PolicyCfg(channels=(16, 32, 32), width=128, layers=3, heads=4),
     "small": PolicyCfg(),
     "base": PolicyCfg(
-        picture_size=128, crop_px=4, trunk="resnet18", keypoints=64, width=768, layers=6, heads=12, ema_decay=0.9999
+        picture_size=128,
+        crop_px=4,
+        trunk="resnet18",
+        keypoints=64,
+        width=768,
+        layers=6,
+        heads=12,
+        actions_per_token=1,
+        ema_decay=0.9999,
     ),
     "paper": PolicyCfg(
-        picture_size=224, crop_px=7, trunk="resnet50", keypoints=128, width=1536, layers=12, heads=16, ema_decay=0.9999
+        picture_size=224,
+        crop_px=7,
+        trunk="resnet50",
+        keypoints=128,
+        width=1536,
+        layers=12,
+        heads=16,
+        actions_per_token=1,
+        ema_decay=0.9999,
     ),
 }
 """Named policies. `paper` has the paper's 500 M parameters; the paper says nothing of how they are spent."""

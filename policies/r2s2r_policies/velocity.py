@@ -18,8 +18,9 @@ class VelocityNet(nn.Module):
 
     def __init__(self, cfg: PolicyCfg):
         super().__init__()
-        self.actions = nn.Linear(cfg.action_dim, cfg.width)
-        self.positions = nn.Parameter(0.02 * torch.randn(cfg.chunk, cfg.width))
+        self.token_shape = (cfg.chunk // cfg.actions_per_token, cfg.actions_per_token * cfg.action_dim)
+        self.actions = nn.Linear(self.token_shape[1], cfg.width)
+        self.positions = nn.Parameter(0.02 * torch.randn(self.token_shape[0], cfg.width))
         self.sinusoids = PositionalEncoding(cfg.width)
         self.time = nn.Sequential(nn.Linear(cfg.width, cfg.width), nn.SiLU(), nn.Linear(cfg.width, cfg.width))
         layer = nn.TransformerDecoderLayer(
@@ -32,7 +33,7 @@ class VelocityNet(nn.Module):
             norm_first=True,
         )
         self.decoder = nn.TransformerDecoder(layer, cfg.layers, norm=nn.LayerNorm(cfg.width))
-        self.velocity = nn.Linear(cfg.width, cfg.action_dim)
+        self.velocity = nn.Linear(cfg.width, self.token_shape[1])
         # The first prediction is no velocity at all: the mean of an untrained network's guesses, without their noise.
         nn.init.zeros_(self.velocity.weight)
         nn.init.zeros_(self.velocity.bias)
@@ -40,5 +41,5 @@ class VelocityNet(nn.Module):
     def forward(self, actions: torch.Tensor, time: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
         """Return velocities (B, H, A) of noisy actions (B, H, A) at flow times (B,), given tokens (B, N, D)."""
         when = self.time(self.sinusoids(TIME_SCALE * time[:, None]))
-        queries = self.actions(actions) + self.positions + when
-        return self.velocity(self.decoder(queries, torch.cat((tokens, when), dim=1)))
+        queries = self.actions(actions.reshape(-1, *self.token_shape)) + self.positions + when
+        return self.velocity(self.decoder(queries, torch.cat((tokens, when), dim=1))).view_as(actions)
