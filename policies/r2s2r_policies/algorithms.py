@@ -4,15 +4,17 @@ import contextlib
 import io
 import json
 from collections import OrderedDict
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 from robomimic.algo import PolicyAlgo, algo_factory
 from robomimic.config import config_factory
 from robomimic.utils import obs_utils
+from torch.optim.swa_utils import AveragedModel
 
 from r2s2r.contracts.action import ACTION_DIM
 from r2s2r.contracts.errors import ConfigError, choose
@@ -21,6 +23,7 @@ from r2s2r_policies.algo import JOINTS, NAME, FlowMatching
 from r2s2r_policies.checkpoint import PolicyTask
 from r2s2r_policies.ema import averaged_copy
 from r2s2r_policies.loader import Batch
+from r2s2r_policies.network import FlowPolicyNet
 from r2s2r_policies.normaliser import Normaliser
 from r2s2r_policies.policy_cfg import SIZES
 from r2s2r_policies.training_data import SampleShape
@@ -108,7 +111,7 @@ def build_algorithm(
         decay = BC_EMA_DECAY if ema_decay is None else ema_decay
         made.nets["averaged"] = averaged_copy(made.nets["policy"], decay)
     if isinstance(made, FlowMatching) and made.device.type == "cuda":
-        made.nets["policy"].compile_layers()
+        cast(FlowPolicyNet, made.nets["policy"]).compile_layers()
     return made
 
 
@@ -128,11 +131,16 @@ def loss_weight(algorithm: PolicyAlgo, batch: dict[str, Any]) -> float:
     return float(batch["mask"].sum()) if "mask" in batch else float(len(batch["actions"]))
 
 
+def averaged_network(algorithm: PolicyAlgo) -> torch.nn.Module:
+    """Return the network with the averaged weights."""
+    return cast(torch.nn.Module, algorithm.nets["averaged"].module)
+
+
 def step_algorithm(algorithm: PolicyAlgo, batch: dict[str, Any]) -> torch.Tensor:
     """Make one training step on a prepared batch and return its loss."""
     loss = algorithm.train_on_batch(batch, epoch=0)["losses"]["action_loss"]
     if not isinstance(algorithm, FlowMatching):  # which averages itself
-        algorithm.nets["averaged"].update_parameters(algorithm.nets["policy"])
+        cast(AveragedModel, algorithm.nets["averaged"]).update_parameters(algorithm.nets["policy"])
     return loss
 
 
@@ -145,11 +153,11 @@ def seed_draws(algorithm: PolicyAlgo, *numbers: int) -> None:
 
 
 @contextlib.contextmanager
-def averaged_weights(algorithm: PolicyAlgo):
+def averaged_weights(algorithm: PolicyAlgo) -> Iterator[None]:
     """Let the algorithm evaluate its averaged weights within the block; afterwards it is in training mode."""
     trained = algorithm.nets["policy"]
     algorithm.set_eval()
-    algorithm.nets["policy"] = algorithm.nets["averaged"].module
+    algorithm.nets["policy"] = averaged_network(algorithm)
     try:
         yield
     finally:

@@ -63,7 +63,8 @@ class PolicyTask:
         if set(content) != names:
             odd = ", ".join(sorted(set(content) ^ names))
             raise CheckpointError(f"{where}: task entries {odd} missing or unknown; a checkpoint of another program")
-        task = cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in content.items()})
+        values: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in content.items()}
+        task = cls(**values)
         expected = {"action_space": ACTION_SPACE, "rotation_layout": ROTATION_LAYOUT}
         expected |= {"joint_names": ROBOT_JOINTS, "action_names": ACTION_NAMES}
         for name, value in expected.items():

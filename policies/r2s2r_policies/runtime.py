@@ -3,7 +3,7 @@
 import os
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -17,8 +17,9 @@ from r2s2r.contracts.policy import Observation
 from r2s2r.contracts.transforms import matrix_from_rot6d, rot6d_from_matrix
 from r2s2r.robot.limits import HAND_LIMITS
 from r2s2r_policies.algo import JOINTS, FlowMatching
-from r2s2r_policies.algorithms import build_algorithm, sample_shape, seed_draws
+from r2s2r_policies.algorithms import averaged_network, build_algorithm, sample_shape, seed_draws
 from r2s2r_policies.checkpoint import Checkpoint, read_checkpoint
+from r2s2r_policies.network import FlowPolicyNet
 from r2s2r_policies.normaliser import Normaliser
 from r2s2r_policies.precision import autocast
 
@@ -115,7 +116,7 @@ class FlowPolicy(TrainedPolicy):
             normaliser.check_columns(JOINTS, ROBOT_JOINTS, str(folder))
             algorithm = build_algorithm(checkpoint.algorithm, checkpoint.task, device)
             flow = isinstance(algorithm, FlowMatching)  # which keeps the weights it acts with beside the trained ones
-            network = algorithm.nets["averaged"].module if flow else algorithm.nets["policy"]
+            network = averaged_network(algorithm) if flow else algorithm.nets["policy"]
             network.load_state_dict(checkpoint.weights())
         except (ConfigError, KeyError, RuntimeError) as error:
             raise CheckpointError(f"{checkpoint.folder}: does not fit this program: {error}") from error
@@ -131,16 +132,17 @@ class FlowPolicy(TrainedPolicy):
         return np.concatenate(parts) if parts else np.zeros((0, self._network.cfg.width), np.float32)
 
     @property
-    def _network(self) -> Any:
-        return self._algorithm.nets["averaged"].module
+    def _network(self) -> FlowPolicyNet:
+        return cast(FlowPolicyNet, averaged_network(self._algorithm))
 
     @property
     def _chunk(self) -> int:
         return self._network.cfg.chunk
 
     def _answer(self, observation: Observation) -> np.ndarray:
+        generator = cast(FlowMatching, self._algorithm).generator
         with self._autocast():
-            sampled = self._network.sample(self._inputs([observation]), generator=self._algorithm.generator)
+            sampled = self._network.sample(self._inputs([observation]), generator=generator)
         return sampled[0].float().cpu().numpy()
 
     def _autocast(self) -> torch.autocast:
@@ -156,8 +158,8 @@ class SequencePolicy(TrainedPolicy):
     def reset(self, seed: int) -> None:
         """Forget everything; `seed` fixes all that is drawn from now on."""
         super().reset(seed)
-        history = sample_shape(self._checkpoint.algorithm).history
-        self._seen: deque[dict[str, torch.Tensor]] = deque(maxlen=history)
+        self._history = sample_shape(self._checkpoint.algorithm).history
+        self._seen: deque[dict[str, torch.Tensor]] = deque(maxlen=self._history)
 
     @property
     def _chunk(self) -> int:
@@ -166,8 +168,8 @@ class SequencePolicy(TrainedPolicy):
     def _answer(self, observation: Observation) -> np.ndarray:
         inputs = self._inputs([observation])
         self._seen.append(inputs)
-        if self._seen.maxlen != 1:
-            rows = [self._seen[0]] * (self._seen.maxlen - len(self._seen)) + list(self._seen)
+        if self._history > 1:
+            rows = [self._seen[0]] * (self._history - len(self._seen)) + list(self._seen)
             inputs = {key: torch.stack([row[key] for row in rows], dim=1) for key in inputs}
         action = self._algorithm.get_action(inputs)
         return np.repeat(action.float().cpu().numpy(), HELD_ACTIONS, axis=0)

@@ -14,6 +14,7 @@ from r2s2r.contracts.files import writable_folder, write_json
 from r2s2r.contracts.provenance import provenance
 from r2s2r.dataset.lock import WriterLock
 from r2s2r_policies.algorithms import (
+    averaged_network,
     build_algorithm,
     loss_weight,
     prepared,
@@ -233,7 +234,7 @@ class Trainer:
                     provenance=provenance(self._settings, seed=self.settings.seed),
                     step=self.step,
                 ),
-                weights=nets["averaged"].module.state_dict(),
+                weights=averaged_network(self._algorithm).state_dict(),
                 training={
                     "nets": nets.state_dict(),
                     "optimisers": {name: o.state_dict() for name, o in self._algorithm.optimizers.items()},
