@@ -41,7 +41,7 @@ def verb_commands(stage: Stage) -> list[tuple[str, ...]]:
         return [whole, (*whole, *(stage.resume or ()))]
     rounds = PolicyRounds(**json.loads(stage.command[-1]))
     folder = Path(stage.command[-2])
-    return [rounds.training_command(folder, 100), rounds.validation_command(Path("checkpoint"), folder / "round_1")]
+    return [rounds.training_command(folder, 100), rounds.validation_command(Path("checkpoint"), folder / "round_1", 1)]
 
 
 @pytest.mark.parametrize("scale", sorted(SCALES))

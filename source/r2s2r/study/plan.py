@@ -74,8 +74,8 @@ class CellPlan:
 
     @property
     def _share(self) -> int:
-        """Cores of a stage that can use several: four such stages fill the machine, each better than one by four."""
-        return max(1, self.cores // 4)
+        """Cores of a stage that can use several: four such stages fill the machine. A CUDA device has one at a time."""
+        return self.cores if self.scale.device != "cpu" else max(1, self.cores // 4)
 
     def _path(self, name: str) -> str:
         return f"{self.folder}/{name}"
@@ -164,8 +164,9 @@ class CellPlan:
             ("-m", "r2s2r.study.policy_rounds", self._path(f"policies/{name}"), json.dumps(cfg, sort_keys=True)),
             ("best", "convergence.json"),
             needs=(self._path("demos"), *sets),
+            how=(str(self._share),),
             resume=(),
-            cores=self._share,
+            cores=self._share if scale.device != "cpu" else 1,  # another number of threads would sum in another order
             expected_s=trained_s + tried_s / self._share,
         )
 

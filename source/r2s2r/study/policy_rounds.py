@@ -1,6 +1,6 @@
 """Trains one policy in rounds until it has converged.
 
-    python -m r2s2r.study.policy_rounds FOLDER SETTINGS
+    python -m r2s2r.study.policy_rounds FOLDER SETTINGS [WORKERS]
 
 runs in the study's folder as the process of one stage. FOLDER gets
 
@@ -63,19 +63,20 @@ class PolicyRounds:
     device: str
     """cpu, or a CUDA device."""
 
-    def run(self, folder: Path, command: Command) -> list[Round]:
+    def run(self, folder: Path, command: Command, workers: int = 1) -> list[Round]:
         """Train in `folder`, and return the rounds.
 
         Args:
             folder: of the policy.
             command: runs `r2s2r` with the arguments given, and raises if it fails.
+            workers: processes that make validation trials.
 
         Raises:
             StudyError: there are no held-out demonstrations to measure a loss on.
         """
         rounds = _read_rounds(folder / "rounds.jsonl")
         while len(rounds) < self.max_rounds and not converged(rounds, self.patience):
-            rounds.append(self._round(folder, len(rounds) + 1, command))
+            rounds.append(self._round(folder, len(rounds) + 1, command, workers))
             # First the policy, then the line that says so: what is killed in between is made again.
             if best_round(rounds) == len(rounds) - 1:
                 _replace_folder(_checkpoint(folder, rounds[-1].steps), folder / "best")
@@ -85,14 +86,14 @@ class PolicyRounds:
         write_json(folder / "convergence.json", summary | {"converged": converged(rounds, self.patience)})
         return rounds
 
-    def _round(self, folder: Path, number: int, command: Command) -> Round:
+    def _round(self, folder: Path, number: int, command: Command, workers: int) -> Round:
         steps = number * self.round_steps
         command(self.training_command(folder, steps))
         loss = _held_out_loss(folder / "train" / "metrics.jsonl", steps)
         if not any(self.trials):
             return Round(steps, loss)
         out = folder / "validation" / f"round_{number}"
-        command(self.validation_command(_checkpoint(folder, steps), out))
+        command(self.validation_command(_checkpoint(folder, steps), out, workers))
         _, results = read_trials(out / "trials.jsonl")
         return Round(steps, loss, sum(result.success for result in results), len(results))
 
@@ -109,12 +110,12 @@ class PolicyRounds:
             *(["--resume"] if out.exists() else []),
         )
 
-    def validation_command(self, checkpoint: Path, out: Path) -> tuple[str, ...]:
+    def validation_command(self, checkpoint: Path, out: Path, workers: int) -> tuple[str, ...]:
         """Return the command that tries a checkpoint."""
         return (
             *("evaluate", str(out), "--policies", f"policy={checkpoint}", "--cell", "virtual"),
             *("--seed", str(self.cell_seed), "--trial-seed", str(self.trial_seed)),
-            *("--trials", *map(str, self.trials)),
+            *("--trials", *map(str, self.trials), "--workers", str(workers)),
             *(["--resume"] if out.exists() else []),
         )
 
@@ -166,11 +167,11 @@ def _say(number: int, one: Round) -> None:
     print(f"round {number}: {one.steps} steps, held-out loss {one.held_out_loss:.4f}{tried}", flush=True)
 
 
-def main(folder: str, settings: str) -> int:
+def main(folder: str, settings: str, workers: str = "1") -> int:
     """Run, and return the exit status."""
     try:
         fields: dict[str, Any] = json.loads(settings)
-        PolicyRounds(**fields).run(Path(folder), run_command)
+        PolicyRounds(**fields).run(Path(folder), run_command, int(workers))
     except R2S2RError as error:
         print(f"r2s2r study: error: {error}", file=sys.stderr)
         return 2
