@@ -68,10 +68,11 @@ class Trainer:
         self._device = _device(settings.device)
         self._ranks = Ranks.join(self._device)
         self._progress = Progress(say if self._ranks.writes else _say_nothing)
-        self._data = TrainingData(settings, sample_shape(settings.algorithm), self._ranks)
+        self.data = TrainingData(settings, sample_shape(settings.algorithm), self._ranks)
+        """What is trained on."""
         self._lock: WriterLock | None = None
         try:
-            self._settings = {**settings.to_dict(), "data": self._data.identity()}
+            self._settings = {**settings.to_dict(), "data": self.data.identity()}
             self._enter_folder()
             self._build()
             self._go_on()
@@ -87,7 +88,7 @@ class Trainer:
 
     def close(self) -> None:
         """Close the data and let another process train here."""
-        self._data.close()
+        self.data.close()
         if self._lock is not None:
             self._lock.release()
         self._ranks.leave()
@@ -108,10 +109,10 @@ class Trainer:
             TrainingError: loss or gradients are not finite; the last checkpoint is whole and can be gone on from.
             DatasetError: a picture is damaged.
         """
-        self._data.go_to(self.step)
+        self.data.go_to(self.step)
         self._progress.begin(self.step, until_step)
         while self.step < until_step:
-            self._make_step(rate_factor(self.step, self.settings.warmup_steps, until_step, decay_steps))
+            self.make_step(rate_factor(self.step, self.settings.warmup_steps, until_step, decay_steps))
             last = self.step == until_step
             measure = last or self.step % self.settings.held_out_every == 0
             if measure or self.step % self.settings.log_every == 0:
@@ -125,6 +126,25 @@ class Trainer:
             "checkpoint": str(checkpoint_folder(self.out, self.step)),
             "sources": self._drawn(),
         }
+
+    def make_step(self, factor: float) -> None:
+        """Make one training step with the full learning rate times `factor`.
+
+        Raises:
+            TrainingError: loss or gradients are not finite.
+            DatasetError: a picture is damaged.
+        """
+        batch = prepared(self._algorithm, next(self.data.loader), self.data.normaliser)
+        seed_draws(self._algorithm, self.settings.seed, self.step, self._ranks.rank)
+        self._hook.rate_factor, self._hook.weight = factor, loss_weight(self._algorithm, batch)
+        try:
+            loss = float(step_algorithm(self._algorithm, batch))
+        except NotFinite:
+            loss = math.nan
+        if not math.isfinite(loss):
+            raise TrainingError(self._not_finite())
+        self._loss_sum, self._loss_count = self._loss_sum + loss, self._loss_count + 1
+        self.step += 1
 
     def _enter_folder(self) -> None:
         """Take the folder of the run, and refuse one that holds another run."""
@@ -145,11 +165,11 @@ class Trainer:
     def _build(self) -> None:
         torch.manual_seed(self.settings.seed)
         self._algorithm = build_algorithm(
-            self.settings.algorithm, self._data.task, self._device, self.settings.ema_decay
+            self.settings.algorithm, self.data.task, self._device, self.settings.ema_decay
         )
         self._algorithm.set_train()
         self._algorithm.nets["averaged"].eval()
-        self._held_out = [prepared(self._algorithm, batch, self._data.normaliser) for batch in self._data.held_out]
+        self._held_out = [prepared(self._algorithm, batch, self.data.normaliser) for batch in self.data.held_out]
 
     def _go_on(self) -> None:
         """Take up the newest checkpoint, if there is one."""
@@ -169,19 +189,6 @@ class Trainer:
         if self._ranks.writes:
             prune(self.out, self.settings.keep)
             self._metrics = MetricsLog(self.out / METRICS, self.step)
-
-    def _make_step(self, factor: float) -> None:
-        batch = prepared(self._algorithm, next(self._data.loader), self._data.normaliser)
-        seed_draws(self._algorithm, self.settings.seed, self.step, self._ranks.rank)
-        self._hook.rate_factor, self._hook.weight = factor, loss_weight(self._algorithm, batch)
-        try:
-            loss = float(step_algorithm(self._algorithm, batch))
-        except NotFinite:
-            loss = math.nan
-        if not math.isfinite(loss):
-            raise TrainingError(self._not_finite())
-        self._loss_sum, self._loss_count = self._loss_sum + loss, self._loss_count + 1
-        self.step += 1
 
     def _not_finite(self) -> str:
         folders = checkpoint_folders(self.out)
@@ -213,7 +220,7 @@ class Trainer:
 
     def _drawn(self) -> list[dict[str, Any]]:
         """Return what was drawn of each source: `drawn` samples, their `share` of all, `passes` over the source."""
-        return [{**source, "path": Path(source["path"]).name} for source in self._data.loader.progress()]
+        return [{**source, "path": Path(source["path"]).name} for source in self.data.loader.progress()]
 
     def _mean_loss(self) -> float:
         """Return the mean loss of the steps since the last call, over all processes."""
@@ -228,9 +235,9 @@ class Trainer:
             write_checkpoint(
                 Checkpoint(
                     folder=checkpoint_folder(self.out, self.step),
-                    task=self._data.task,
+                    task=self.data.task,
                     algorithm=self.settings.algorithm,
-                    normaliser=self._data.normaliser.to_dict(),
+                    normaliser=self.data.normaliser.to_dict(),
                     provenance=provenance(self._settings, seed=self.settings.seed),
                     step=self.step,
                 ),
