@@ -115,10 +115,15 @@ def analyse(material: Material, cfg: AnalysisCfg, say: Callable[[str], None] = l
 def _nearest_claim(
     material: Material, name: str, space: StateSpace, ratio: np.ndarray, cfg: AnalysisCfg
 ) -> MixtureClaim:
-    decisions, real, own = material.decisions[name], material.real.domain, material.own_sets(name).values()
+    decisions, real = material.decisions[name], material.real.domain
+    own = list(material.own_sets(name).values())
+    # Of several sets every n-th episode, so that together they are no denser than one.
+    rows = [np.unique(one.episode, return_inverse=True)[1] % len(own) == k for k, one in enumerate(own)]
     states = space(decisions)
     simulated = nearest_chunks(
-        states, np.concatenate([space(one) for one in own]), np.concatenate([one.chunks for one in own])
+        states,
+        np.concatenate([space(one)[chosen] for one, chosen in zip(own, rows, strict=True)]),
+        np.concatenate([one.chunks[chosen] for one, chosen in zip(own, rows, strict=True)]),
     )
     return mixture_claim(
         decisions.chunks,

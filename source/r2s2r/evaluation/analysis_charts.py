@@ -30,32 +30,38 @@ _WIDTH = 5.6
 _ROW = 0.34
 
 
+ROLLOUTS = ", rollouts"
+"""Behind a policy's name where its rollouts are meant."""
+
+
 def colours_of(names: Sequence[str]) -> dict[str, str]:
-    """Return a colour for each name.
+    """Return a colour for each set or policy; one name has one colour in all charts, and so have its rollouts.
 
     Raises:
         ConfigError: there are more names than colours.
     """
+    names = list(dict.fromkeys(names))
     if len(names) > len(COLOURS):
-        raise ConfigError(f"analysis chart: {len(names)} sets or policies, allowed are up to {len(COLOURS)}")
-    return dict(zip(names, COLOURS, strict=False))
+        raise ConfigError(f"analysis chart: {len(names)} sets and policies, allowed are up to {len(COLOURS)}")
+    colours = dict(zip(names, COLOURS, strict=False))
+    return colours | {f"{name}{ROLLOUTS}": colour for name, colour in colours.items()}
 
 
 @styled
-def domain_plane(embedding: Embedding) -> Figure:
+def domain_plane(embedding: Embedding, colours: Mapping[str, str]) -> Figure:
     """Return the plane of the first two components: real and simulated sets left, rollouts over the real set right."""
     real = embedding.plane[REAL]
-    rolled = {name: at for name, at in embedding.plane.items() if name.endswith(", rollouts")}
+    rolled = {name: at for name, at in embedding.plane.items() if name.endswith(ROLLOUTS)}
     sets = {name: at for name, at in embedding.plane.items() if name not in (REAL, *rolled)}
     shown = [part for part in (sets, rolled) if part]
     figure = Figure(figsize=(1.35 * _WIDTH, 3.9), layout="constrained")
     panels = np.atleast_1d(np.array(figure.subplots(1, len(shown), sharex=True, sharey=True)))
     for axes, part in zip(panels, shown, strict=True):
         axes.plot(*_thinned(real).T, "o", color=INK, markersize=2.6, alpha=0.55, markeredgewidth=0, label=REAL)
-        for name, colour in colours_of(list(part)).items():
-            at = _thinned(part[name])
-            axes.plot(*at.T, "o", color=colour, markersize=2.6, alpha=0.45, markeredgewidth=0, label=name)
-            axes.plot(*part[name].mean(axis=0), "X", color=colour, markersize=9, markeredgecolor="white")
+        for name, at in part.items():
+            colour = colours[name]
+            axes.plot(*_thinned(at).T, "o", color=colour, markersize=2.6, alpha=0.45, markeredgewidth=0, label=name)
+            axes.plot(*at.mean(axis=0), "X", color=colour, markersize=9, markeredgecolor="white")
         axes.plot(*real.mean(axis=0), "X", color=INK, markersize=9, markeredgecolor="white")
         axes.set_xlabel(f"component 1 ({100 * embedding.explained[0]:.0f} % of the variance)")
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize=8, markerscale=2)
@@ -78,7 +84,7 @@ def interval_rows(rows: Mapping[str, Interval], label: str, reference: float | N
     """
     if not rows:
         raise ConfigError("interval chart: no rows, at least one is needed")
-    figure = Figure(figsize=(_WIDTH, _ROW * len(rows) + 0.7), layout="constrained")
+    figure = Figure(figsize=(1.2 * _WIDTH, _ROW * len(rows) + 0.7), layout="constrained")
     axes = figure.subplots()
     axes.set_yticks(range(len(rows)), list(rows))
     axes.tick_params(axis="y", labelcolor=INK)
@@ -100,11 +106,11 @@ def interval_rows(rows: Mapping[str, Interval], label: str, reference: float | N
 
 
 @styled
-def coverage_chart(curves: Mapping[str, CoverageCurve], expected: float) -> Figure:
+def coverage_chart(curves: Mapping[str, CoverageCurve], expected: float, colours: Mapping[str, str]) -> Figure:
     """Return the covered share of each policy's rollouts over time; `expected` is a real demonstration's own share."""
     figure, axes = _curves_figure()
-    for name, colour in colours_of(list(curves)).items():
-        curve = curves[name]
+    for name, curve in curves.items():
+        colour = colours[name]
         middle = (curve.time_s[:-1] + curve.time_s[1:]) / 2
         value, low, high = np.array([(one.value, one.low, one.high) for one in curve.share]).T
         axes.fill_between(middle, low, high, color=colour, alpha=0.13, linewidth=0)
@@ -118,14 +124,15 @@ def coverage_chart(curves: Mapping[str, CoverageCurve], expected: float) -> Figu
 
 
 @styled
-def mixture_chart(claims: Mapping[str, MixtureClaim]) -> Figure:
+def mixture_chart(claims: Mapping[str, MixtureClaim], colours: Mapping[str, str]) -> Figure:
     """Return the share of decisions nearer to the real chunk over the distance from the real demonstrations."""
     figure, axes = _curves_figure()
     edges = next(iter(claims.values())).edges
     places = np.arange(len(edges) - 1)
     offsets = np.linspace(-0.2, 0.2, len(claims)) if len(claims) > 1 else np.zeros(1)
-    for offset, (name, colour) in zip(offsets, colours_of(list(claims)).items(), strict=True):
-        value, low, high = np.array([(one.value, one.low, one.high) for one in claims[name].nearer_real]).T
+    for offset, (name, claim) in zip(offsets, claims.items(), strict=True):
+        colour = colours[name]
+        value, low, high = np.array([(one.value, one.low, one.high) for one in claim.nearer_real]).T
         axes.vlines(places + offset, low, high, color=colour, alpha=0.4, linewidth=3)
         axes.plot(places + offset, value, "o-", color=colour, markersize=5, linewidth=1.2, label=name)
     covered = sum(edge <= 1.0 for edge in edges[1:])
@@ -142,11 +149,11 @@ def mixture_chart(claims: Mapping[str, MixtureClaim]) -> Figure:
 
 
 @styled
-def returning_chart(survivals: Mapping[str, Survival]) -> Figure:
+def returning_chart(survivals: Mapping[str, Survival], colours: Mapping[str, str]) -> Figure:
     """Return the share of excursions that are still outside after some time (Kaplan-Meier)."""
     figure, axes = _curves_figure()
-    for name, colour in colours_of(list(survivals)).items():
-        found = survivals[name]
+    for name, found in survivals.items():
+        colour = colours[name]
         time = np.concatenate([[0.0], found.time_s])
         axes.step(time, np.concatenate([[1.0], found.share]), where="post", color=colour, linewidth=1.8, label=name)
     axes.set_xlim(left=0.0)

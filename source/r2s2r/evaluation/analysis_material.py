@@ -59,6 +59,12 @@ class Material:
             raise ConfigError("analysis: no simulated set, at least one is needed")
         if not self.rollouts:
             raise ConfigError("analysis: no rollouts, at least one is needed")
+        if self.sim_only and self.real_only not in self.policies:
+            named = ", ".join(self.policies) or "none"
+            raise ConfigError(f"real_only: received {self.real_only!r}, allowed beside sim_only are policies: {named}")
+        unknown = sorted(set(self.sim_only) - set(self.sets))
+        if unknown:
+            raise ConfigError(f"sim_only: received {unknown[0]!r}, allowed are sets: {', '.join(self.sets)}")
         domains = [self.real.domain, *(one.domain for one in self.sets.values()), *self.decisions.values()]
         check_same_pictures(domains)
         for name, policy in (*self.policies.items(), *self.sim_only.items()):
@@ -70,9 +76,11 @@ class Material:
 
     @property
     def by_policy(self) -> dict[str, list[Rollout]]:
-        """Rollouts of each policy."""
-        names = dict.fromkeys(str(rollout.meta["policy"]) for rollout in self.rollouts)
-        return {name: [r for r in self.rollouts if r.meta["policy"] == name] for name in names}
+        """Rollouts of each policy, in the order of `policies` and `sets`."""
+        tried = dict.fromkeys(str(rollout.meta["policy"]) for rollout in self.rollouts)
+        known = [name for name in (*self.policies, *self.sets) if name in tried]
+        ordered = dict.fromkeys([*known, *tried])
+        return {name: [r for r in self.rollouts if r.meta["policy"] == name] for name in ordered}
 
     @property
     def decisions(self) -> dict[str, Domain]:

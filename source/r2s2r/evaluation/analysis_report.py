@@ -6,6 +6,7 @@ from typing import Any
 
 from r2s2r.evaluation.analysis import NEAREST, PICTURES, Analysis
 from r2s2r.evaluation.analysis_charts import (
+    colours_of,
     coverage_chart,
     domain_plane,
     finger_chart,
@@ -26,10 +27,11 @@ from r2s2r.evaluation.report import Report
 def write_analysis_report(path: Path, analysis: Analysis, cfg: AnalysisCfg, provenance: Mapping[str, Any]) -> Path:
     """Write the report to `path` and return it."""
     report = Report("Analysis", "Getting out and getting back: where rollouts are, and whom their actions follow")
-    _embeddings(report, analysis)
-    _coverage(report, analysis, cfg)
-    _mixture(report, analysis)
-    _getting_back(report, analysis, cfg)
+    colours = colours_of([*analysis.getting_back, *analysis.probes[PICTURES]])
+    _embeddings(report, analysis, colours)
+    _coverage(report, analysis, cfg, colours)
+    _mixture(report, analysis, colours)
+    _getting_back(report, analysis, cfg, colours)
     _fingers(report, analysis)
     _probes(report, analysis)
     report.section("Where it comes from")
@@ -37,7 +39,7 @@ def write_analysis_report(path: Path, analysis: Analysis, cfg: AnalysisCfg, prov
     return report.write(path)
 
 
-def _embeddings(report: Report, analysis: Analysis) -> None:
+def _embeddings(report: Report, analysis: Analysis, colours: Mapping[str, str]) -> None:
     report.section("Observations of real cell, simulators and rollouts")
     report.text(
         "Principal components of embeddings of what the cameras see (Figure 3a), every data set weighing alike; "
@@ -49,7 +51,8 @@ def _embeddings(report: Report, analysis: Analysis) -> None:
         "another pace is apart for that too. Intervals are percentile bootstraps over demonstrations or rollouts."
     )
     for name, embedding in analysis.embeddings.items():
-        report.chart(svg(domain_plane(embedding)), f"{name}: real and simulated observations, and rollouts.", wide=True)
+        chart = domain_plane(embedding, colours)
+        report.chart(svg(chart), f"{name}: real and simulated observations, and rollouts.", wide=True)
         _distances(report, name, embedding)
 
 
@@ -62,7 +65,7 @@ def _distances(report: Report, name: str, embedding: Embedding) -> None:
     report.chart(svg(interval_rows(frechet, "Frechet distance from real")), f"{name}: Frechet distance.")
 
 
-def _coverage(report: Report, analysis: Analysis, cfg: AnalysisCfg) -> None:
+def _coverage(report: Report, analysis: Analysis, cfg: AnalysisCfg, colours: Mapping[str, str]) -> None:
     report.section("Coverage by the real demonstrations")
     report.text(
         f"A state is covered if at least {cfg.coverage.neighbours} demonstrations come as near to it as "
@@ -75,11 +78,11 @@ def _coverage(report: Report, analysis: Analysis, cfg: AnalysisCfg) -> None:
     )
     for space, curves in analysis.curves.items():
         if curves:
-            chart = coverage_chart(curves, cfg.coverage.quantile)
+            chart = coverage_chart(curves, cfg.coverage.quantile, colours)
             report.chart(svg(chart), f"Coverage along rollouts, space: {space}.", wide=True)
 
 
-def _mixture(report: Report, analysis: Analysis) -> None:
+def _mixture(report: Report, analysis: Analysis, colours: Mapping[str, str]) -> None:
     report.section("Does the deployed action follow real or simulated behavior?")
     report.text(
         "At each decision the deployed chunk is held against two others: what the real demonstrations and what "
@@ -92,7 +95,7 @@ def _mixture(report: Report, analysis: Analysis) -> None:
         "that never saw simulation is the control. Intervals are bootstraps over rollouts."
     )
     for source, claims in analysis.mixture.items():
-        report.chart(svg(mixture_chart(claims)), f"By {source}.", wide=True)
+        report.chart(svg(mixture_chart(claims, colours)), f"By {source}.", wide=True)
         report.table([_claim_row(name, claim) for name, claim in claims.items()], f"By {source}.")
 
 
@@ -107,7 +110,7 @@ def _claim_row(name: str, claim: MixtureClaim) -> dict[str, Any]:
     }
 
 
-def _getting_back(report: Report, analysis: Analysis, cfg: AnalysisCfg) -> None:
+def _getting_back(report: Report, analysis: Analysis, cfg: AnalysisCfg, colours: Mapping[str, str]) -> None:
     report.section("Getting out and getting back")
     report.text(
         f"A rollout leaves the covered region of states when {cfg.min_run} decisions in a row lie beyond its "
@@ -118,7 +121,7 @@ def _getting_back(report: Report, analysis: Analysis, cfg: AnalysisCfg) -> None:
     )
     report.table([_rates_row(name, one.to_dict(), one) for name, one in analysis.getting_back.items()])
     survivals = {name: one.time_outside for name, one in analysis.getting_back.items()}
-    report.chart(svg(returning_chart(survivals)), "How long excursions last.", wide=True)
+    report.chart(svg(returning_chart(survivals, colours)), "How long excursions last.", wide=True)
     for name, one in analysis.getting_back.items():
         report.chart(svg(rate_by_group(one.by_fate)), f"{name}: success by what became of the rollout.")
 

@@ -132,9 +132,11 @@ def domain_distance(
         frechet_distance(first[a], second[b])
         for a, b in zip(redrawn(first_sources, rounds, rng), redrawn(second_sources, rounds, rng), strict=True)
     ]
+    value = frechet_distance(first, second)
+    # Samples drawn again hold fewer sources and are further apart: only the spread of the draws is taken.
+    spread = percentile_interval(value, value + np.array(draws) - np.mean(draws))
     return DomainDistance(
-        Interval(energy.value, energy.low, energy.high),
-        percentile_interval(frechet_distance(first, second), draws),
+        Interval(energy.value, energy.low, energy.high), Interval(value, max(spread.low, 0.0), spread.high)
     )
 
 

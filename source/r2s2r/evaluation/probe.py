@@ -50,15 +50,16 @@ def probe(
 ) -> Probe:
     """Return how well a ridge logistic regression tells simulated latents from real ones.
 
-    Whole episodes are left out of the fit (their rows are nearly copies of each other) and drawn again for the
-    intervals, which therefore tell of the choice of episodes and not of the fit.
+    Whole episodes are left out of the fit (their rows are nearly copies of each other), on both sides together where a
+    name is on both, and drawn again for the intervals, which therefore tell of the choice of episodes and not of the
+    fit.
 
     Args:
         real: (N, D).
         simulated: (M, D).
         real_episodes: (N,) episode of each row.
         simulated_episodes: (M,) likewise, or the demonstration that several episodes adapt.
-        folds: of the cross-validation; at most the episodes of the smaller class.
+        folds: of the cross-validation.
         rounds: of the bootstrap.
         seed: of folds and bootstrap.
 
@@ -72,11 +73,14 @@ def probe(
     if not np.isfinite(x).all():
         raise ConfigError("probe: a latent is not finite")
     rng = np.random.default_rng(seed)
-    fold = np.concatenate([_folds(names, folds, rng) for names in (real_episodes, simulated_episodes)])
+    fold = np.concatenate(
+        _folds(np.asarray(real_episodes).astype(str), np.asarray(simulated_episodes).astype(str), folds, rng)
+    )
     score = np.empty(len(x))
     for k in range(int(fold.max()) + 1):
         held_out = fold == k
-        score[held_out] = _fitted_score(x[~held_out], y[~held_out], x[held_out])
+        if held_out.any():
+            score[held_out] = _fitted_score(x[~held_out], y[~held_out], x[held_out])
     split = len(latents[0])
     draws = [
         (_accuracy(score[:split][a], score[split:][b]), area_under_curve(score[:split][a], score[split:][b]))
@@ -138,12 +142,19 @@ def _fitted_score(x: np.ndarray, y: np.ndarray, held_out: np.ndarray) -> np.ndar
     return (held_out - centre) / spread @ beta[:-1] + beta[-1]
 
 
-def _folds(episodes: np.ndarray, folds: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the fold of each row (N,); an episode is in one fold."""
-    names, group = np.unique(np.asarray(episodes).astype(str), return_inverse=True)
-    if len(names) < 2:
-        raise ConfigError(f"probe: {len(names)} episodes in a class, at least 2 are needed")
-    return (rng.permutation(len(names)) % min(folds, len(names)))[group]
+def _folds(
+    first: np.ndarray, second: np.ndarray, folds: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the fold of each row of both classes; an episode is in one fold, and no fold holds a whole class."""
+    names = set(first.tolist()), set(second.tolist())
+    if min(map(len, names)) < 2:
+        raise ConfigError(f"probe: {len(names[0])} and {len(names[1])} episodes, at least 2 of each class are needed")
+    shared = rng.permutation(sorted(names[0] & names[1])).tolist()
+    fold_of = {}
+    for own in names:
+        dealt = [*shared, *rng.permutation(sorted(own - set(shared))).tolist()]
+        fold_of |= {name: k % folds for k, name in enumerate(dealt)}
+    return np.array([fold_of[name] for name in first]), np.array([fold_of[name] for name in second])
 
 
 def _accuracy(negative: np.ndarray, positive: np.ndarray) -> float:
