@@ -94,7 +94,6 @@ def test_interruption_keeps_what_was_recorded(quick, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["calibratoin"], "routine: received 'calibratoin', allowed are calibration"),
         (["calibration", "--cell", "real"], "--cell: received 'real', allowed are virtual"),
         (["calibration", "--seed", "-1"], f"--seed: received -1, allowed are 0 to {2**31 - 1}"),
     ],

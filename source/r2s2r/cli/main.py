@@ -40,7 +40,9 @@ VERBS = {
     "demo": VerbEntry("r2s2r.cli.demo:Demo", "the whole loop, small, with an HTML report", "r2s2r[sim]"),
     "data": VerbEntry("r2s2r.cli.data:Data", "the real recordings: source, licence, checksum, place", "r2s2r"),
     "retarget": VerbEntry("r2s2r.cli.retarget:Retarget", "a human recording -> robot motion and a clip", "r2s2r[sim]"),
-    "record": VerbEntry("r2s2r.cli.record:Record", "drive a cell through its calibration", "r2s2r[sim,ground]"),
+    "record": VerbEntry(
+        "r2s2r.cli.record:Record", "drive a cell: its calibration, or demonstrations", "r2s2r[sim,ground]"
+    ),
     "ground": VerbEntry(
         "r2s2r.cli.ground:Ground", "a recording of a cell -> world.yaml and a report", "r2s2r[sim,ground]"
     ),

@@ -1,4 +1,4 @@
-"""`r2s2r record calibration`: a cell goes through everything that grounding needs."""
+"""`r2s2r record calibration`: a cell goes through everything that grounding needs; `record demos` beside it."""
 
 import sys
 import time
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from r2s2r.cli.record_demos import CELLS, RecordDemos
 from r2s2r.cli.verb import Verb
 from r2s2r.contracts.errors import choose
 from r2s2r.contracts.provenance import provenance
@@ -15,26 +16,17 @@ from r2s2r.contracts.provenance import provenance
 if TYPE_CHECKING:
     from r2s2r.recording.calibration import Progress
 
-ROUTINES = ("calibration",)
-"""Names of the routines."""
-
-CELLS = ("virtual",)
-"""Names of the cells that can be driven."""
-
 FILE_NAME = "calibration.hdf5"
 """The recording in the folder for the results."""
 
 
 @dataclass(frozen=True)
-class Record(Verb):
-    """Drive a cell through a routine and record it: calibration.hdf5.
+class RecordCalibration(Verb):
+    """Drive a cell through its calibration and record it: calibration.hdf5.
 
-    calibration: chirps of the arm, steps of the hand, stops before tags, a sweep over the board, a block on the belt.
+    Chirps of the arm, steps of the hand, stops before tags, a sweep over the board, a block on the belt.
     It takes four minutes of cell time. After Ctrl-C what was recorded stays in calibration.hdf5.partial.
     """
-
-    routine: Annotated[str, tyro.conf.Positional]
-    """Which one: calibration."""
 
     out: Path
     """Folder for the results."""
@@ -50,7 +42,6 @@ class Record(Verb):
 
     def run(self) -> dict[str, Any]:
         """Record, and return what is in the file."""
-        choose("routine", self.routine, ROUTINES)
         choose("--cell", self.cell, CELLS)
         self.check_seed(self.seed)
         from r2s2r.recording.cell_log_file import read_cell_log
@@ -124,3 +115,10 @@ def _print(summary: dict[str, Any]) -> None:
     print(f"{summary['recording']}: {summary['cell_s']:.0f} s of the cell in {summary['wall_s']:.0f} s")
     print("  segments: " + ", ".join(f"{name} {count}" for name, count in summary["segments"].items()))
     print(f"  pictures: {counts}")
+
+
+Record = (
+    Annotated[RecordCalibration, tyro.conf.subcommand("calibration", prefix_name=False)]
+    | Annotated[RecordDemos, tyro.conf.subcommand("demos", prefix_name=False)]
+)
+"""What can be recorded, by its name on the command line."""

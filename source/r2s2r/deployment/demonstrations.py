@@ -34,6 +34,10 @@ from r2s2r.deployment.demonstration_processes import DemonstrationProcesses
 CONDITION = "nominal"
 """Demonstrations are recorded under no other, as on a physical cell."""
 
+FIRST_NUMBER = 1_000_000
+"""Number of the first attempt. Policies are tried with lower ones, so that none is tried on what it was shown, whatever
+the seeds are. Even numbers are boxes, odd ones round objects."""
+
 MAX_FAILURES_IN_A_ROW = 20
 """After so many the recording stops: even if only half of the attempts succeeded, that would be one in a million."""
 
@@ -141,7 +145,7 @@ def _wanted(
     depends on what was begun beside it.
     """
     left = settings.quotas - Counter(attempt.object_class for attempt in log.attempts if attempt.success)
-    number = log.attempts[-1].number + 1 if log.attempts else 0
+    number = log.attempts[-1].number + 1 if log.attempts else FIRST_NUMBER
     pending: deque[tuple[str, Future]] = deque()
     while left.total():
         under_way = Counter(name for name, _ in pending)

@@ -27,9 +27,9 @@ TREMOR_M, TREMOR_RAD = 0.0005, 0.005
 """Standard deviations of the wrist's slow unsteadiness, its tracker's error included [m], [rad]; ours."""
 
 FINGER_CLOSING = 0.7
-"""Share of the grasp's closing that the person's fingers do. The whole of it leads through the person's own thumb, where
-the retargeter does not follow; this much leaves thumb and fingers touching. It sorted all of 8 objects that the whole
-closing, retargeted, had lost."""
+"""Share of the grasp's closing that the person's fingers do. The whole of it leads through the person's own thumb,
+where the retargeter does not follow; this much leaves thumb and fingers touching. It sorted all of 8 objects that the
+whole closing, retargeted, had lost."""
 
 _THUMB = 12
 """First joint of the thumb in HAND_JOINTS."""
