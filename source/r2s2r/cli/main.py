@@ -59,6 +59,7 @@ VERBS = {
     "study": VerbEntry(
         "r2s2r.cli.study:Study", "the paper's table on a virtual cell, as one resumable run", "r2s2r[sim,ground,train]"
     ),
+    "export": VerbEntry("r2s2r.cli.export:Export", "a data set for LeRobot or GR00T", "r2s2r[sim]"),
     "validate": VerbEntry(
         "r2s2r.cli.validate:Validate", "check a data set against the schema and the trainer", "r2s2r"
     ),

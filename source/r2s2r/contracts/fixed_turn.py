@@ -39,7 +39,7 @@ class FixedTurn:
     def __str__(self) -> str:
         angle = self.angle
         axis = self.rotvec / angle if angle > 0.0 else self.rotvec
-        words = ", ".join(f"{value + 0.0:.2f}" for value in axis)
+        words = ", ".join(f"{round(value, 2) + 0.0:.2f}" for value in axis)
         return f"{np.rad2deg(angle):.1f} deg about ({words}) of the {self.side}"
 
 

@@ -140,6 +140,8 @@ class CellPlan:
 
     def _policy(self, name: str, simulated: SimulatedSet | None, real_share: float) -> Stage:
         scale = self.scale
+        # On a processor one thread: another number would sum in another order, and the table depend on the machine.
+        cores = 1 if scale.device == "cpu" else self._share
         trials = scale.validation_trials if real_share else (0,) * len(SPLIT)  # sim-only ones are for the analysis
         sets = [] if simulated is None else [self._path(f"sets/{simulated.name}")]
         cfg = {
@@ -164,10 +166,10 @@ class CellPlan:
             ("-m", "r2s2r.study.policy_rounds", self._path(f"policies/{name}"), json.dumps(cfg, sort_keys=True)),
             ("best", "convergence.json"),
             needs=(self._path("demos"), *sets),
-            how=(str(self._share),),
+            how=(str(cores),),
             resume=(),
-            cores=self._share if scale.device != "cpu" else 1,  # another number of threads would sum in another order
-            expected_s=trained_s + tried_s / self._share,
+            cores=cores,
+            expected_s=trained_s + tried_s / cores,
         )
 
     def _evaluation(self) -> Stage:
