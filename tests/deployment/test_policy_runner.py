@@ -7,7 +7,7 @@ from r2s2r.contracts.errors import ConfigError
 from r2s2r.contracts.joints import ROBOT_JOINTS
 from r2s2r.contracts.policy import Observation
 from r2s2r.deployment.control_stack import ControlStack
-from r2s2r.deployment.policy_runner import PolicyRunner, RunnerCfg
+from r2s2r.deployment.policy_runner import PolicyRunner, RunnerCfg, rest_action
 from r2s2r.robot.ready import READY_JOINT_POS
 
 from .still_cell import StillCell
@@ -41,14 +41,8 @@ def stack() -> ControlStack:
 
 def begun(stack: ControlStack, cfg: RunnerCfg, chunk: int = 16, lead_s: float = 0.0):
     cell = StillCell(lead_s)
-    rest_action = _rest(stack)
-    policy = Clock(rest_action, chunk)
+    policy = Clock(rest_action(stack.wrist_pose_b(REST), REST), chunk)
     return cell, policy, PolicyRunner(cell, policy, cfg, stack, REST)
-
-
-def _rest(stack: ControlStack) -> np.ndarray:
-    runner = PolicyRunner(StillCell(), Clock(np.zeros(25)), RunnerCfg(), stack, REST)
-    return runner.queue.last
 
 
 def test_every_action_is_sent_at_the_instant_that_it_is_for(stack):

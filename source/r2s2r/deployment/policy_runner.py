@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from r2s2r.contracts.action import ACTION_DIM, POLICY_RATE_HZ, WRIST_POS, WRIST_ROT6D, check_actions
+from r2s2r.contracts.action import ACTION_DIM, HAND_JOINT_POS, POLICY_RATE_HZ, WRIST_POS, WRIST_ROT6D, check_actions
 from r2s2r.contracts.cell import CAMERAS, PICTURE_DELAY_S, SortingCell
 from r2s2r.contracts.checks import set_count, set_number
 from r2s2r.contracts.errors import ConfigError
@@ -118,7 +118,7 @@ class PolicyRunner:
         self._cell, self._policy, self._cfg, self._stack = cell, policy, cfg, stack
         self._name, self._chunk = str(info["name"]), int(info["chunk"])
         stack.reset(rest)
-        self.queue = ChunkQueue(_rest_action(stack.wrist_pose_b(rest), rest), cfg.join)
+        self.queue = ChunkQueue(rest_action(stack.wrist_pose_b(rest), rest), cfg.join)
         """What is executed."""
         self.log = EpisodeLog()
         """What the cell told."""
@@ -191,9 +191,15 @@ class PolicyRunner:
         self._executed, self._thinking = 0, None
 
 
-def _rest_action(wrist_pose_b: np.ndarray, joint_pos: np.ndarray) -> np.ndarray:
+def rest_action(wrist_pose_b: np.ndarray, joint_pos: np.ndarray) -> np.ndarray:
+    """Return the action (25) float32 that holds a posture.
+
+    Args:
+        wrist_pose_b: T_base_wrist (7), position [m] and quaternion xyzw.
+        joint_pos: joints (23) [rad] in the order of `ROBOT_JOINTS`.
+    """
     action = np.empty(ACTION_DIM, dtype=np.float32)
     action[WRIST_POS] = wrist_pose_b[:3]
     action[WRIST_ROT6D] = rot6d_from_matrix(matrix_from_quat(wrist_pose_b[3:]))
-    action[WRIST_ROT6D.stop :] = joint_pos[len(ARM_JOINTS) :]
+    action[HAND_JOINT_POS] = joint_pos[len(ARM_JOINTS) :]
     return action
