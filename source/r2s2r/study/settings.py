@@ -82,7 +82,7 @@ SCALES = {
         StudyScale(
             name="tiny",
             demos=20,
-            episodes=150,
+            episodes=120,
             num_envs=32,
             policy="tiny",
             batch_size=32,
