@@ -145,8 +145,8 @@ def _fingers(report: Report, analysis: Analysis) -> None:
     report.section("Finger use")
     report.text(
         "How many fingers take part in the closing of the hand (Figure 3b): those that go at least a quarter of "
-        "the way of the one that goes furthest, by commanded joint motion over the largest closing of the "
-        "episode. A pinch is the thumb with exactly one other finger."
+        "the way of the one that goes furthest, by commanded joint motion in the last 1.5 s before the hand is "
+        "lifted. A pinch is the thumb with exactly one other finger."
     )
     report.chart(svg(finger_chart(analysis.fingers)), "Fingers that take part.", wide=True)
     rows = []

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import sqrtm
 
 from r2s2r.contracts.errors import ConfigError
 from r2s2r.evaluation.energy_distance import energy_distance
@@ -83,11 +82,12 @@ def frechet_distance(first: np.ndarray, second: np.ndarray) -> float:
     D. Dowson and B. Landau, J. Multivar. Anal. 12, 1982.
     """
     shift = first.mean(axis=0) - second.mean(axis=0)
-    covariances = [np.atleast_2d(np.cov(sample, rowvar=False)) for sample in (first, second)]
-    root = sqrtm(covariances[0] @ covariances[1])
-    # The product's roots are real and not negative; what rounding adds is dropped.
-    distance = shift @ shift + sum(np.trace(c) for c in covariances) - 2.0 * np.trace(np.real(np.asarray(root)))
-    return float(max(distance, 0.0))
+    one, other = (np.atleast_2d(np.cov(sample, rowvar=False)) for sample in (first, second))
+    spread, axes = np.linalg.eigh(one)
+    root = axes * np.sqrt(np.maximum(spread, 0.0)) @ axes.T
+    # S1 S2 has the eigenvalues of S1^(1/2) S2 S1^(1/2), which is symmetric; rounding may put some below 0.
+    shared = np.sqrt(np.maximum(np.linalg.eigvalsh(root @ other @ root), 0.0)).sum()
+    return float(max(shift @ shift + np.trace(one) + np.trace(other) - 2.0 * shared, 0.0))
 
 
 @dataclass(frozen=True)

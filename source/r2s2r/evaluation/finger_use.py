@@ -7,12 +7,16 @@ from typing import Any
 import numpy as np
 
 from r2s2r.behavior.motion_features import FINGERS
-from r2s2r.contracts.action import HAND_JOINT_POS
+from r2s2r.contracts.action import HAND_JOINT_POS, POLICY_RATE_HZ, WRIST_POS
 from r2s2r.contracts.errors import ConfigError
 from r2s2r.evaluation.intervals import wilson_interval
 
-FLEXION = tuple(joint for joints in FINGERS.values() for joint in range(joints.start + 1, joints.stop))
-"""Joints of the hand that close a finger: all but each finger's first, which spreads it or opposes the thumb."""
+LOW_M = 0.02
+"""The hand is down while its commanded height is within this of the episode's lowest [m]."""
+
+CLOSING_S = 1.5
+"""Longest time before the lift in which the closing is looked for [s]: people close in 0.7 s and wait up to half a
+second; what the hand does on its way down, such as shaping itself for a pinch, is longer ago."""
 
 MIN_CLOSING_RAD = 0.5
 """Way over the 16 joints from which on the hand has closed at all [rad], as behavior.phases asks of a recording."""
@@ -67,16 +71,16 @@ class FingerUse:
 def finger_use(actions: Iterable[np.ndarray]) -> FingerUse:
     """Return how hands closed in episodes, each given by its actions (T, 25).
 
-    The closing is the largest rise of the flexion summed over all fingers: from its first step to its last each finger
-    goes a way in joint space, whatever happens before and after. What was commanded counts, not what was reached: an
-    object in the hand stops a finger that takes part.
+    The hand closes before it is lifted: from the posture within the last 1.5 s before the lift that is furthest from
+    the one at the lift, each finger goes a way in joint space. Joints do not tell by themselves: a pinch may close by
+    straightening. What was commanded counts, not what was reached: an object stops a finger that takes part.
 
     Raises:
         ConfigError: there is no episode.
     """
     shares, never = [], 0
     for one in actions:
-        way = _closing(np.asarray(one, dtype=float)[:, HAND_JOINT_POS])
+        way = _closing(np.asarray(one, dtype=float))
         if np.linalg.norm(way) < MIN_CLOSING_RAD:
             never += 1
         else:
@@ -87,13 +91,13 @@ def finger_use(actions: Iterable[np.ndarray]) -> FingerUse:
     return FingerUse(np.array(shares).reshape(-1, len(FINGERS)), never)
 
 
-def _closing(hand: np.ndarray) -> np.ndarray:
-    """Return how far each joint (16,) [rad] goes during the largest rise of the flexion of postures (T, 16)."""
-    closure = hand[:, FLEXION].sum(axis=1)
-    rise = closure - np.minimum.accumulate(closure)
-    end = int(rise.argmax())
-    begin = int(closure[: end + 1].argmin())
-    return hand[end] - hand[begin]
+def _closing(actions: np.ndarray) -> np.ndarray:
+    """Return how far each joint (16,) [rad] goes before the hand is lifted, in an episode's actions (T, 25)."""
+    height, hand = actions[:, WRIST_POS][:, 2], actions[:, HAND_JOINT_POS]
+    lift = int(np.flatnonzero(height <= height.min() + LOW_M)[-1])
+    before = hand[max(lift - round(CLOSING_S * POLICY_RATE_HZ), 0) : lift + 1]
+    begin = int(np.linalg.norm(before - hand[lift], axis=1).argmax())
+    return hand[lift] - before[begin]
 
 
 def _taking_part(shares: np.ndarray) -> np.ndarray:
