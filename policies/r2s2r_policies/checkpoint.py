@@ -14,9 +14,11 @@ import os
 import shutil
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from pickle import UnpicklingError  # what torch raises where it would have to unpickle
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 
@@ -95,12 +97,27 @@ class Checkpoint:
     """Training steps made."""
 
     def weights(self) -> dict[str, torch.Tensor]:
-        """Return the weights for use by their name, on the CPU."""
-        return load_tensors((self.folder / WEIGHTS).read_bytes())
+        """Return the weights for use by their name, on the CPU.
+
+        Raises:
+            CheckpointError: the file does not hold what it should.
+        """
+        try:
+            return load_tensors((self.folder / WEIGHTS).read_bytes())
+        except (OSError, SafetensorError) as error:
+            raise CheckpointError(f"{self.folder}: {WEIGHTS} cannot be read: {error}") from error
 
     def training(self) -> dict[str, Any]:
-        """Return what training goes on from: `weights` and `optimisers`."""
-        return torch.load(self.folder / TRAINING, map_location="cpu", weights_only=True)
+        """Return what training goes on from.
+
+        Raises:
+            CheckpointError: the file does not hold what it should; what would have to be unpickled is refused.
+        """
+        try:
+            return torch.load(self.folder / TRAINING, map_location="cpu", weights_only=True)
+        except (OSError, RuntimeError, UnpicklingError) as error:
+            reason = str(error).splitlines()[0]
+            raise CheckpointError(f"{self.folder}: {TRAINING} cannot be read: {reason}") from error
 
 
 def write_checkpoint(checkpoint: Checkpoint, weights: dict[str, torch.Tensor], training: dict[str, Any]) -> Path:
@@ -112,7 +129,8 @@ def write_checkpoint(checkpoint: Checkpoint, weights: dict[str, torch.Tensor], t
         training: tensors, numbers, strings and containers of them.
     """
     with whole_folder(checkpoint.folder) as aside:
-        plain = {name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}
+        # robomimic's networks name some tensors twice; the format wants each with memory of its own.
+        plain = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in weights.items()}
         (aside / WEIGHTS).write_bytes(save_tensors(plain))
         torch.save(training, aside / TRAINING)
         content = {

@@ -122,7 +122,7 @@ class Trainer:
         return {
             "step": self.step,
             **self._last_losses(),
-            "parameters": sum(parameter.numel() for parameter in self._algorithm.nets["policy"].parameters()),
+            "parameters": sum(parameter.numel() for parameter in self.algorithm.nets["policy"].parameters()),
             "checkpoint": str(checkpoint_folder(self.out, self.step)),
             "sources": self._drawn(),
         }
@@ -134,11 +134,11 @@ class Trainer:
             TrainingError: loss or gradients are not finite.
             DatasetError: a picture is damaged.
         """
-        batch = prepared(self._algorithm, next(self.data.loader), self.data.normaliser)
-        seed_draws(self._algorithm, self.settings.seed, self.step, self._ranks.rank)
-        self._hook.rate_factor, self._hook.weight = factor, loss_weight(self._algorithm, batch)
+        batch = prepared(self.algorithm, next(self.data.loader), self.data.normaliser)
+        seed_draws(self.algorithm, self.settings.seed, self.step, self._ranks.rank)
+        self._hook.rate_factor, self._hook.weight = factor, loss_weight(self.algorithm, batch)
         try:
-            loss = float(step_algorithm(self._algorithm, batch))
+            loss = float(step_algorithm(self.algorithm, batch))
         except NotFinite:
             loss = math.nan
         if not math.isfinite(loss):
@@ -164,21 +164,22 @@ class Trainer:
 
     def _build(self) -> None:
         torch.manual_seed(self.settings.seed)
-        self._algorithm = build_algorithm(
+        self.algorithm = build_algorithm(
             self.settings.algorithm, self.data.task, self._device, self.settings.ema_decay
         )
-        self._algorithm.set_train()
-        self._algorithm.nets["averaged"].eval()
-        self._held_out = [prepared(self._algorithm, batch, self.data.normaliser) for batch in self.data.held_out]
+        """What is trained, one of robomimic's."""
+        self.algorithm.set_train()
+        self.algorithm.nets["averaged"].eval()
+        self._held_out = [prepared(self.algorithm, batch, self.data.normaliser) for batch in self.data.held_out]
 
     def _go_on(self) -> None:
         """Take up the newest checkpoint, if there is one."""
         self._loss_sum, self._loss_count = 0.0, 0
-        optimisers = self._algorithm.optimizers
+        optimisers = self.algorithm.optimizers
         if checkpoint_folders(self.out):
             checkpoint = read_checkpoint(self.out)
             state = checkpoint.training()
-            self._algorithm.nets.load_state_dict(state["nets"])
+            self.algorithm.nets.load_state_dict(state["nets"])
             for name, optimiser in optimisers.items():
                 optimiser.load_state_dict(state["optimisers"][name])
             self.step, self._loss_sum, self._loss_count = checkpoint.step, state["loss_sum"], state["loss_count"]
@@ -208,7 +209,7 @@ class Trainer:
             "sources": self._drawn(),
         }
         if measure and self._held_out:
-            row["held_out_loss"] = held_out_loss(self._algorithm, self._held_out, HELD_OUT_SEED, self._ranks)
+            row["held_out_loss"] = held_out_loss(self.algorithm, self._held_out, HELD_OUT_SEED, self._ranks)
         if self._ranks.writes:
             self._metrics.add({**row, "steps_per_s": self._progress.rate(self.step)})
         self._progress.tell(self.step, row["loss"], row.get("held_out_loss"))
@@ -231,7 +232,7 @@ class Trainer:
 
     def _save(self) -> None:
         if self._ranks.writes:
-            nets = self._algorithm.nets
+            nets = self.algorithm.nets
             write_checkpoint(
                 Checkpoint(
                     folder=checkpoint_folder(self.out, self.step),
@@ -241,10 +242,10 @@ class Trainer:
                     provenance=provenance(self._settings, seed=self.settings.seed),
                     step=self.step,
                 ),
-                weights=averaged_network(self._algorithm).state_dict(),
+                weights=averaged_network(self.algorithm).state_dict(),
                 training={
                     "nets": nets.state_dict(),
-                    "optimisers": {name: o.state_dict() for name, o in self._algorithm.optimizers.items()},
+                    "optimisers": {name: o.state_dict() for name, o in self.algorithm.optimizers.items()},
                     "loss_sum": self._loss_sum,
                     "loss_count": self._loss_count,
                 },
