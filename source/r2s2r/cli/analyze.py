@@ -72,7 +72,13 @@ class Analyze(Verb):
         cfg = AnalysisCfg(coverage=CoverageCfg(self.neighbours, self.quantile), seed=self.seed)
         material = self._material(sets, policies, sim_only)
         analysis = analyse(material, cfg, _say)
-        told = provenance(self, inputs=[self.real, *sets.values()], seed=self.seed)
+        chosen = {
+            "sim": list(sets),
+            "policies": list(policies),
+            "sim_only": list(sim_only),
+            "real_only": self.real_only,
+        }
+        told = provenance({**chosen, "cfg": cfg, "episodes": self.episodes}, [self.real, *sets.values()], self.seed)
         summary = {**analysis.to_dict(), "provenance": told}
         write_json(out / "analysis.json", summary)
         report = write_analysis_report(out / "analysis.html", analysis, cfg, told)
