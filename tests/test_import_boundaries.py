@@ -16,6 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "source" / "r2s2r"
 TASKS = ROOT / "exts" / "r2s2r_tasks" / "r2s2r_tasks"
+POLICIES = ROOT / "policies" / "r2s2r_policies"
 
 STAGES = (
     "contracts",
@@ -125,6 +126,32 @@ def test_only_the_command_reaches_into_the_simulator_s_extension_and_only_when_i
         for line, name in _imports(file, module_level_only=in_cli):
             if name.partition(".")[0] == "r2s2r_tasks":
                 guilty.append(f"{file.relative_to(ROOT)}:{line}: {name}")
+    assert guilty == []
+
+
+def test_only_the_command_reaches_into_the_policies_and_only_when_it_runs():
+    guilty = []
+    for file in CORE.rglob("*.py"):
+        in_cli = file.is_relative_to(CORE / "cli")
+        for line, name in _imports(file, module_level_only=in_cli):
+            if name.partition(".")[0] == "r2s2r_policies":
+                guilty.append(f"{file.relative_to(ROOT)}:{line}: {name}")
+    assert guilty == []
+
+
+NOT_IN_POLICIES = ("isaaclab", "pxr", "rclpy", "r2s2r_tasks")
+"""A policy trains and runs where neither a simulator nor ROS is installed."""
+
+
+def test_no_source_of_the_policies_imports_a_simulator_ros_or_a_cell():
+    files = list(POLICIES.rglob("*.py"))
+    assert files
+    guilty = [
+        f"{file.relative_to(ROOT)}:{line}: {name}"
+        for file in files
+        for line, name in _imports(file)
+        if name.startswith(NOT_IN_POLICIES) or f"{name}.".startswith(("r2s2r.cell.", "r2s2r.cli."))
+    ]
     assert guilty == []
 
 
