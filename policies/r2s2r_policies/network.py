@@ -39,14 +39,17 @@ class FlowPolicyNet(nn.Module):
         """Return :meth:`loss_terms`; a module's call is what data parallel training hooks into."""
         return self.loss_terms(obs, actions, mask, generator)
 
-    def compile_layers(self) -> None:
+    def compile_layers(self, backend: str = "inductor") -> None:
         """Compile, in place, the parts that hold nearly all arithmetic and draw nothing; worth it on CUDA only.
 
         Names of the weights stay as they are.
+
+        Args:
+            backend: one of `torch.compile`'s.
         """
         for encoder in self.encoder.cameras.children():
-            encoder.get_submodule("trunk").compile()
-        self.velocity.compile()
+            encoder.get_submodule("trunk").compile(backend=backend, fullgraph=True)
+        self.velocity.compile(backend=backend, fullgraph=True)
 
     def loss_terms(
         self,

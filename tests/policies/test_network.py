@@ -83,6 +83,18 @@ def test_evaluation_is_not_augmented() -> None:
     assert torch.equal(network.encode(obs, generator), network.encode(obs))
 
 
+def test_layers_are_compiled_whole_and_keep_their_names() -> None:
+    """In one graph each: whatever is drawn stays outside."""
+    network, obs = _tiny(layers=1), _obs(2)
+    names = list(network.state_dict())
+    actions, mask = torch.randn(2, 16, 25), torch.ones(2, 16, dtype=torch.bool)
+    loss = network.loss_terms(obs, actions, mask, torch.Generator().manual_seed(1))
+    network.compile_layers(backend="eager")
+    compiled = network.loss_terms(obs, actions, mask, torch.Generator().manual_seed(1))
+    assert torch.allclose(compiled, loss, rtol=1e-5)
+    assert list(network.state_dict()) == names
+
+
 def test_untrained_loss_is_that_of_no_velocity() -> None:
     # E (action - noise)^2 = 2 for actions of unit variance; 6400 numbers, standard deviation sqrt(8) each.
     network = _tiny()
