@@ -37,10 +37,10 @@ class SerialChain:
     def joint_poses(self, joint_pos: np.ndarray) -> np.ndarray:
         """Return each joint's moving frame in the base (..., J, 4, 4) at joint positions (..., J) [rad]."""
         joint_pos = np.asarray(joint_pos, dtype=float)
+        turns = pose(np.zeros(3), quat_exp(joint_pos[..., None] * self.axes))
         matrix, poses = np.eye(4), []
         for j in range(len(self.names)):
-            turn = pose(np.zeros(3), quat_exp(joint_pos[..., j : j + 1] * self.axes[j]))
-            matrix = matrix @ self.frames[j] @ turn
+            matrix = matrix @ self.frames[j] @ turns[..., j, :, :]
             poses.append(matrix)
         return np.stack(poses, axis=-3)
 
