@@ -62,7 +62,7 @@ def shift_bars(table: PolicyTable) -> Figure:
                 (0, 3),
                 textcoords="offset points",
                 ha="center",
-                fontsize=7.5,
+                fontsize=7,
             )
     axes.legend(loc="upper left", ncols=2, frameon=False, fontsize=8.5, borderaxespad=0.0)
     _finish(axes, table)
