@@ -12,7 +12,7 @@ import pytest
 
 from r2s2r.contracts.errors import ConfigError, StudyError
 from r2s2r.study.scheduler import Scheduler
-from r2s2r.study.stage import SUPERSEDED, Stage, State, digest_of, key_of, state_of
+from r2s2r.study.stage import SUPERSEDED, Stage, State, begin, digest_of, key_of, state_of
 
 APPEND = (
     "import sys; open('order.txt', 'a').write(sys.argv[1] + '\\n'); open(sys.argv[1] + '/out', 'w').write(sys.argv[2])"
@@ -89,6 +89,16 @@ def test_an_output_that_was_lost_or_cut_is_made_again(tmp_path):
     assert state_of(stage, tmp_path, key_of(stage, {})) is State.STALE
     run(tmp_path, [stage])
     assert (tmp_path / "a/out").read_text() == "whole"
+
+
+@pytest.mark.parametrize(("same_code", "expected"), [(True, State.STALE), (False, State.HALF)])
+def test_what_other_code_began_goes_on_only_where_its_command_can(tmp_path, monkeypatch, same_code, expected):
+    stage = writing("a", resume=("--resume",), same_code=same_code)
+    key = key_of(stage, {})
+    assert begin(stage, tmp_path, key)[-1] == "x" and state_of(stage, tmp_path, key) is State.HALF
+    monkeypatch.setattr("r2s2r.study.stage.code_revision", lambda: {"revision": "0" * 40, "dirty": False})
+    assert state_of(stage, tmp_path, key) is expected
+    assert ("--resume" in begin(stage, tmp_path, key)) is not same_code
 
 
 def test_a_folder_of_outputs_is_hashed_file_by_file(tmp_path):

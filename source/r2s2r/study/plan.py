@@ -134,6 +134,7 @@ class CellPlan:
             needs=tuple(needs),
             how=("--workers", str(self._share), "--device", scale.device),
             resume=("--resume",),
+            same_code=True,
             cores=self._share,
             expected_s=SET_S + EPISODE_S * scale.episodes / self._share,
         )

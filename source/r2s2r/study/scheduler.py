@@ -123,7 +123,7 @@ class Scheduler:
         arguments = begin(stage, self.root, key)
         cores = min(stage.cores, self.cores)
         self._running[stage.name] = (stage, key, StageProcess(self.root, arguments, log, cores))
-        begun = {State.NEW: "begun", State.STALE: "begun anew, its command or inputs changed"}
+        begun = {State.NEW: "begun", State.STALE: "begun anew, its command, inputs or code changed"}
         self._tell(f"{stage.name}: {begun.get(state, 'goes on' if stage.resume else 'begun again')}")
 
     def _look(self) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from r2s2r.contracts.errors import ConfigError, StudyError
 from r2s2r.contracts.files import file_sha256, write_json
-from r2s2r.contracts.provenance import code_revision
+from r2s2r.contracts.provenance import code_revision, versions
 
 FORMAT_VERSION = 1
 """Of `begun.json` and `done.json`."""
@@ -45,6 +45,8 @@ class Stage:
     """Further arguments that do not change what it comes to, such as the number of processes."""
     resume: tuple[str, ...] | None = None
     """Arguments that go on with an interrupted command; None: it begins anew in an empty folder."""
+    same_code: bool = False
+    """Whether its command refuses to go on with what other code began; then it is made anew."""
     cores: int = 1
     """Processor cores that it keeps busy."""
     expected_s: float = 60.0
@@ -61,9 +63,9 @@ class State(Enum):
     NEW = "new"
     """Nothing."""
     HALF = "half"
-    """It was begun with the same command and inputs."""
+    """It was begun with the same command and inputs, and can go on."""
     STALE = "stale"
-    """It was begun or finished with another command or other inputs."""
+    """It was begun or finished with another command or other inputs, or cannot go on."""
     DONE = "done"
     """It is finished, with the same command and inputs, and its outputs are there."""
 
@@ -93,7 +95,9 @@ def state_of(stage: Stage, root: Path, key: Mapping[str, Any]) -> State:
     begun = _read(folder / "begun.json")
     if begun is None:
         return State.STALE if folder.exists() and any(folder.iterdir()) else State.NEW
-    return State.HALF if begun == dict(key) else State.STALE
+    same = {name: begun.get(name) for name in key} == dict(key)
+    same &= not stage.same_code or begun.get("code") == _code()
+    return State.HALF if same else State.STALE
 
 
 def begin(stage: Stage, root: Path, key: Mapping[str, Any]) -> tuple[str, ...]:
@@ -107,7 +111,7 @@ def begin(stage: Stage, root: Path, key: Mapping[str, Any]) -> tuple[str, ...]:
         _set_aside(root, stage.name)
     folder.mkdir(parents=True, exist_ok=True)
     if not going_on:
-        write_json(folder / "begun.json", dict(key))
+        write_json(folder / "begun.json", {**key, "code": _code()})
     return (*stage.command, *stage.how, *(stage.resume if going_on and stage.resume else ()))
 
 
@@ -140,6 +144,10 @@ def digest_of(stage: Stage, root: Path) -> str:
         raise StudyError(f"stage {stage.name}: not done")
     hashes = {name: entry["sha256"] for name, entry in done["outputs"].items()}
     return hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()
+
+
+def _code() -> dict[str, Any]:
+    return {"revision": code_revision(), "versions": versions()}
 
 
 def _set_aside(root: Path, name: str) -> None:
