@@ -11,6 +11,7 @@ from r2s2r.cell.loose_body import LOST_BELOW
 from r2s2r.cell.physics import CellPhysics
 from r2s2r.cell.placing import CLEARANCE, start_pose_b
 from r2s2r.cell.virtual_cell import VirtualCell
+from r2s2r.contracts.cell import SortingCell
 from r2s2r.contracts.errors import ConfigError
 from r2s2r.contracts.joints import ROBOT_JOINTS
 from r2s2r.contracts.objects import NOVEL_PAIRS, known_shapes, novel_shapes
@@ -23,7 +24,7 @@ ARM, HAND = np.array(READY_ARM), np.array(READY_HAND)
 NOMINAL, RED = Trial("nominal", 3, 5), Trial("red_light", 2, 5)
 
 
-def _attempt(cell: VirtualCell, trial: Trial) -> list:
+def _attempt(cell: SortingCell, trial: Trial) -> list:
     """Make a third of a second of a trial with everything moving; return all that the cell gave."""
     cell.begin(trial)
     given: list = [cell.now(), cell.target_pose_b(), cell.belt_speed()]
