@@ -114,6 +114,7 @@ def test_a_failure_names_itself_and_its_reason_and_the_others_finish(tmp_path):
     with pytest.raises(StudyError, match=r"stage sets/bad: ended with status 1: no grasp.*not run for it: b;"):
         run(tmp_path, stages)
     assert sorted(order(tmp_path)) == ["a", "c"]
+    assert not (tmp_path / "b").exists()
     told = json.loads((tmp_path / "told.json").read_text())
     shown = [line.strip() for line in told[next(i for i, line in enumerate(told) if "FAILED" in line) :]]
     assert "looking" in shown and "no grasp: belt stands still" in shown

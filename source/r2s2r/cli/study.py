@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from r2s2r.cli.verb import Verb
-from r2s2r.contracts.errors import ConfigError, choose
+from r2s2r.contracts.errors import ConfigError, StudyError, choose
 from r2s2r.contracts.files import writable_folder
 
 if TYPE_CHECKING:
@@ -94,11 +94,23 @@ class Study(Verb):
             lock.release()
 
     def _run(self, plans: "list[CellPlan]", cores: int) -> dict[str, Any]:
-        from r2s2r.study.report import table_text, write_study
-        from r2s2r.study.results import read_results
         from r2s2r.study.scheduler import Scheduler
 
-        Scheduler(self.out, [stage for plan in plans for stage in plan.stages()], cores, _say).run()
+        scheduler = Scheduler(self.out, [stage for plan in plans for stage in plan.stages()], cores, _say)
+        try:
+            scheduler.run()
+        except StudyError:
+            # A failed analysis keeps nobody from the table.
+            if all(f"{plan.folder}/evaluation" in scheduler.done for plan in plans):
+                self._publish(plans)
+            raise
+        return self._publish(plans)
+
+    def _publish(self, plans: "list[CellPlan]") -> dict[str, Any]:
+        """Write the results and return them."""
+        from r2s2r.study.report import table_text, write_study
+        from r2s2r.study.results import read_results
+
         results = read_results(self.out, plans, self._command())
         report = write_study(self.out, results)
         print(table_text(results))

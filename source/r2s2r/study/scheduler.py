@@ -80,6 +80,11 @@ class Scheduler:
             kept = f"; not run for it: {', '.join(waiting)}" if waiting else ""
             raise StudyError(f"stage {name}: {why}{others}{kept}; the same command goes on from what is done")
 
+    @property
+    def done(self) -> frozenset[str]:
+        """Names of the stages that are done."""
+        return frozenset(self._digests)
+
     def time_left_s(self) -> float:
         """Return about how long the rest takes [s]: expected times at the pace seen so far, spread over the cores."""
         left_s = 0.0
