@@ -1,5 +1,7 @@
 """What the log of an episode joins: by the instant that is shown, not by the order of arrival."""
 
+from typing import Any, cast
+
 import numpy as np
 import pytest
 
@@ -53,7 +55,7 @@ def source() -> _Source:
 
 def _logged(source: _Source, times: np.ndarray) -> EpisodeLog:
     log = EpisodeLog(DELAY_S, state_names=("target_pos_b.x",))
-    log.take(source)
+    log.take(cast(Any, source))
     for k, t in enumerate(times):
         log.sent(float(t), np.full(25, k), np.full(23, k), k != 2, tracked=k != 1, state=(0.5,))
     return log
@@ -63,8 +65,9 @@ def test_observation_shows_one_instant(source):
     """The newest pictures, and the joints of the moment at which they were exposed, not of their arrival."""
     log = EpisodeLog(DELAY_S)
     assert log.latest() is None
-    log.take(source)
+    log.take(cast(Any, source))
     seen = log.latest()
+    assert seen is not None
     assert seen.time_s == pytest.approx(0.425)  # head 0.42, wrist 0.43
     np.testing.assert_allclose(seen.joint_pos, np.arange(23) + 0.425, atol=1e-9)
     assert seen.head_rgb[0, 0, 0] == 42 and seen.wrist_rgb[0, 0, 0] == 43
@@ -74,7 +77,7 @@ def test_observation_waits_for_both_cameras(source):
     """One camera that has not delivered yet: no observation, whatever else is there."""
     source.pictures = [picture for picture in source.pictures if picture.camera == "head"]
     log = EpisodeLog(DELAY_S)
-    log.take(source)
+    log.take(cast(Any, source))
     assert log.latest() is None
 
 

@@ -45,11 +45,10 @@ def test_retargeted_fingers_do_what_the_person_wants(closed, within_m):
     """
     hand, model = TrackedHand(tracker=EXACT), HandModel()
     retargeter = LiveRetargeter(hand.person.fingers)
-    for step in range(31):
-        wanted = person_grasp().hand_joint_pos(np.full(16, closed * step / 30))
-        stamp_s, keypoints = hand.frame(step / POLICY_RATE_HZ, wanted)
-        frame = retargeter.retarget(stamp_s, keypoints, np.zeros(3), UNTURNED)
-    away = model.link_pos(frame.joint_pos, FINGERTIPS) - model.link_pos(wanted, FINGERTIPS)
+    postures = person_grasp().hand_joint_pos(np.linspace(0.0, closed, 31)[:, None].repeat(16, axis=1))
+    frames = [hand.frame(step / POLICY_RATE_HZ, posture) for step, posture in enumerate(postures)]
+    reached = [retargeter.retarget(stamp_s, points, np.zeros(3), UNTURNED).joint_pos for stamp_s, points in frames]
+    away = model.link_pos(reached[-1], FINGERTIPS) - model.link_pos(postures[-1], FINGERTIPS)
     assert np.linalg.norm(away, axis=-1).max() < within_m
 
 
