@@ -39,7 +39,7 @@ _PER_STEP = ("time_s", "joint_pos", "actions", "target_pose_b")
 class Rollout:
     """T steps at the policy's rate and K answers of the policy.
 
-    Row t belongs to one instant, before action t is executed; the last row has none after it.
+    Row t belongs to one instant, before action t is executed. On a cell a last row follows the last action.
 
     Raises:
         DatasetError: an array has another type or shape than the others ask for.
