@@ -155,7 +155,7 @@ def test_states_and_pictures_are_those_of_the_file(folder):
     assert np.array_equal(domain.chunks[:, 0], behavior(domain.joint_pos, sim=False))
     last = domain.chunks[STEPS // STATE_STRIDE - 1]  # two steps are left of four
     assert np.array_equal(last[1], last[2]) and np.array_equal(last[1], last[3])
-    seen = domain.observations(np.array([9]))[0]
+    seen = domain.observations(np.array([STEPS // PICTURE_STRIDE + 1]))[0]  # second of the second episode
     assert seen.time_s == pytest.approx(PICTURE_STRIDE / 30) and seen.head_rgb.shape == (SIZE, SIZE, 3)
 
 
@@ -198,7 +198,7 @@ def test_domains_are_apart_and_halves_are_not(analysis):
     assert set(distances) == {OTHER_HALF, "grounded", "real_100, rollouts", "grounded, rollouts"}
     assert distances["grounded"].energy.low > 10 * max(distances[OTHER_HALF].energy.high, 1e-3)
     assert distances["grounded, rollouts"].energy.high < distances["grounded"].energy.low / 10
-    assert analysis.embeddings[PICTURES].plane[REAL].shape == (64, 2)
+    assert analysis.embeddings[PICTURES].plane[REAL].shape == (8 * STEPS // PICTURE_STRIDE, 2)
 
 
 def test_probe_finds_the_grey_level_in_pictures_and_latents(analysis):

@@ -16,8 +16,8 @@ from r2s2r.evaluation.rollout import Rollout, read_rollout
 STATE_STRIDE = 2
 """Steps between two states that are taken from a data set: 15 a second."""
 
-PICTURE_STRIDE = 8
-"""Steps between two pictures that are taken: as often as a policy decides that executes 8 actions of its chunk."""
+PICTURE_STRIDE = 16
+"""Steps between two pictures that are taken: some 1,300 of 100 demonstrations, whose latents take 1.5 s on one core."""
 
 
 @dataclass(frozen=True)

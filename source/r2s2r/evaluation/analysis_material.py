@@ -23,8 +23,8 @@ class AnalysisCfg:
     coverage: CoverageCfg = field(default_factory=CoverageCfg)
     min_run: int = MIN_RUN
     """Decisions in a row that a change of side has to last."""
-    asked_states: int = 200
-    """Decisions of each policy at which the single-domain policies are asked too."""
+    asked_states: int = 100
+    """Decisions of each policy at which the single-domain policies are asked too: 50 ms an answer on one core."""
     rounds: int = 200
     """Of every bootstrap."""
     seed: int = 0
