@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from r2s2r.behavior.demonstration import Phase
+from r2s2r.cell.hidden import HiddenWorld
 from r2s2r.cell.virtual_cell import VirtualCell
 from r2s2r.cli.main import main
 from r2s2r.contracts.errors import ConfigError, DatasetError, RecordingError
@@ -22,7 +23,11 @@ from r2s2r.dataset.reader import DatasetReader
 from r2s2r.dataset.validate import validate
 from r2s2r.deployment import demonstrations
 from r2s2r.deployment.attempt_log import AttemptLog
-from r2s2r.deployment.demonstration_attempt import DemonstrationAttempt, DemonstrationMaker
+from r2s2r.deployment.demonstration_attempt import (
+    PICTURE_GAP,
+    DemonstrationAttempt,
+    DemonstrationMaker,
+)
 from r2s2r.deployment.demonstrations import FIRST_NUMBER, DemonstrationSettings, record_demonstrations
 from r2s2r.deployment.demonstrations_report import demonstration_figures, write_demonstrations_report
 
@@ -212,3 +217,13 @@ def test_bad_arguments_are_one_line_and_2(arguments, message, tmp_path, capsys):
     assert main(["record", "demos", "--out", str(tmp_path / "new"), *arguments]) == 2
     assert capsys.readouterr().err == f"r2s2r: error: {message}\n"
     assert not (tmp_path / "new").exists()
+
+
+def test_an_attempt_with_lost_pictures_is_made_again_and_a_late_first_picture_waited_for():
+    hidden = HiddenWorld.draw(3)
+    for drop_share, kept in ((0.0, True), (0.5, False)):
+        timing = replace(hidden.timing, picture_drop_share=drop_share)
+        cell = partial(VirtualCell, 3, hidden=replace(hidden, timing=timing), picture_size=16)
+        attempt, episode = DemonstrationMaker(cell, nominal_poses()).make(Trial("nominal", 0, 3))
+        # Of 500 pictures every second one lost, six in a row are missing somewhere.
+        assert (attempt.outcome, episode is not None) == ("success" if kept else PICTURE_GAP, kept)

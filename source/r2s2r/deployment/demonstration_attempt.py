@@ -1,7 +1,7 @@
 """One attempt of a teleoperator at sorting, on a cell: made, judged, and an episode if it succeeded."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,12 +9,13 @@ import numpy as np
 from r2s2r.contracts.action import POLICY_RATE_HZ
 from r2s2r.contracts.cell import CAMERAS, SortingCell
 from r2s2r.contracts.episode import Episode
+from r2s2r.contracts.errors import RecordingError
 from r2s2r.contracts.joints import ROBOT_JOINTS
 from r2s2r.contracts.transforms import quat_from_matrix
 from r2s2r.contracts.trials import Trial
 from r2s2r.contracts.world import CellPoses
 from r2s2r.deployment.control_stack import ControlStack
-from r2s2r.deployment.episode_log import EpisodeLog
+from r2s2r.deployment.episode_log import EpisodeLog, PictureGapError
 from r2s2r.deployment.lead import measure_lead
 from r2s2r.deployment.teleoperator import TargetView, Teleoperator
 from r2s2r.evaluation.judging import Outcome, judging_cfg
@@ -32,6 +33,12 @@ STATE_NAMES = (
 LAST_LOOK_STEPS = 2
 """Steps after the last action in which its pictures arrive: they are stamped 40 ms after they were exposed."""
 
+LONGEST_WAIT_S = 1.0
+"""How long the operator waits for the first picture of both cameras [s]: thirty of each."""
+
+PICTURE_GAP = "picture_gap"
+"""Outcome of an attempt that sorted the target while a camera lost several pictures in a row."""
+
 
 @dataclass(frozen=True)
 class DemonstrationAttempt:
@@ -46,7 +53,7 @@ class DemonstrationAttempt:
     belt_speed: float
     """That was sent [m/s]."""
     outcome: str
-    """Label of an :class:`~r2s2r.evaluation.judging.Outcome`."""
+    """Label of an :class:`~r2s2r.evaluation.judging.Outcome`, or PICTURE_GAP."""
     steps: int
     """Actions."""
     unfollowable_steps: int
@@ -103,6 +110,7 @@ class DemonstrationMaker:
         cell, stack, log = self._cell, self._stack, EpisodeLog(state_names=STATE_NAMES)
         cell.begin(trial)
         stack.reset(self._rest)
+        self._wait_for_pictures(log)
         bin_pos_b = np.array(self._poses.bin_pos_b[trial.target_class])
         view = TargetView(cell.target_pose_b(), cell.belt_speed(), stack.wrist_pose_b(self._rest))
         plan = self._person.begin(trial, view, bin_pos_b)
@@ -126,7 +134,21 @@ class DemonstrationMaker:
             self._look()
             cell.wait(1.0 / POLICY_RATE_HZ)
         log.take(cell)
-        return attempt, log.episode(success=True, source_demo=plan.name, attributes=self._attributes(trial, attempt))
+        try:
+            episode = log.episode(success=True, source_demo=plan.name, attributes=self._attributes(trial, attempt))
+        except PictureGapError:
+            return replace(attempt, outcome=PICTURE_GAP), None
+        return attempt, episode
+
+    def _wait_for_pictures(self, log: EpisodeLog) -> None:
+        """Let the operator wait until both cameras show something, since nobody moves a robot before."""
+        begin_s = self._cell.now()
+        while self._pictures and log.latest() is None:
+            if self._cell.now() - begin_s > LONGEST_WAIT_S:
+                raise RecordingError(f"episode: no picture of both cameras within {LONGEST_WAIT_S} s; are they on?")
+            self._look()
+            self._cell.wait(1.0 / POLICY_RATE_HZ)
+            log.take(self._cell)
 
     def _look(self) -> None:
         if self._pictures:

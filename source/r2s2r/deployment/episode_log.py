@@ -23,6 +23,10 @@ MAX_PICTURE_GAP_S = 0.1
 """A row whose nearest picture was exposed further away than this [s] has none: three pictures were lost in a row."""
 
 
+class PictureGapError(RecordingError):
+    """A camera lost several pictures in a row: this attempt cannot be kept, the next one can."""
+
+
 @dataclass(frozen=True)
 class _Step:
     """One action that was sent."""
@@ -138,7 +142,8 @@ class EpisodeLog:
             attributes: whatever a reader of the data set may select by.
 
         Raises:
-            RecordingError: there is no action or no reading, or an action has no picture near it.
+            RecordingError: there is no action or no reading.
+            PictureGapError: an action has no picture near it.
         """
         if not self._steps:
             raise RecordingError("episode: no action was sent")
@@ -171,7 +176,7 @@ class EpisodeLog:
             nearest = np.abs(times[:, None] - exposed).argmin(axis=1) if len(exposed) else np.zeros(0, dtype=int)
             away = np.abs(times - exposed[nearest]).max() if len(exposed) else np.inf
             if away > MAX_PICTURE_GAP_S:
-                raise RecordingError(
+                raise PictureGapError(
                     f"episode: camera {camera} has no picture within {MAX_PICTURE_GAP_S} s of an action, "
                     f"the nearest is {away:.3f} s away"
                 )
