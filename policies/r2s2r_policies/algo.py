@@ -132,14 +132,16 @@ class FlowMatching(PolicyAlgo):
                 info["policy_grad_norms"] = self._step(loss)
         return info
 
-    def _step(self, loss: torch.Tensor) -> float:
+    def _step(self, loss: torch.Tensor) -> float | None:
+        """Take a step and return the gradients' norm; None where `algo.max_grad_norm` leaves them to another one."""
         network, optimizer = self._network, self.optimizers["policy"]
         optimizer.zero_grad()
         loss.backward()
-        norm = nn.utils.clip_grad_norm_(network.parameters(), self.algo_config.max_grad_norm)
+        largest = self.algo_config.max_grad_norm
+        norm = None if largest is None else float(nn.utils.clip_grad_norm_(network.parameters(), largest))
         optimizer.step()
         self._averaged.update_parameters(network)
-        return float(norm)
+        return norm
 
     def set_train(self) -> None:
         """Put the trained network, not its average, into training mode."""

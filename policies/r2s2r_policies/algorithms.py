@@ -99,7 +99,7 @@ def build_algorithm(
         config.observation.modalities.obs.rgb = list(task.picture_keys)
         if algorithm["algo_name"] == NAME:
             # Gradients are clipped once, after they are averaged over the processes.
-            config.algo.max_grad_norm = float("inf")
+            config.algo.max_grad_norm = None
             if ema_decay is not None:
                 config.algo.policy.ema_decay = ema_decay
     edge = task.picture_size

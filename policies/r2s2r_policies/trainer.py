@@ -164,9 +164,7 @@ class Trainer:
 
     def _build(self) -> None:
         torch.manual_seed(self.settings.seed)
-        self.algorithm = build_algorithm(
-            self.settings.algorithm, self.data.task, self._device, self.settings.ema_decay
-        )
+        self.algorithm = build_algorithm(self.settings.algorithm, self.data.task, self._device, self.settings.ema_decay)
         """What is trained, one of robomimic's."""
         self.algorithm.set_train()
         self.algorithm.nets["averaged"].eval()
