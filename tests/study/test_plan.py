@@ -76,7 +76,7 @@ def test_the_four_sets_differ_in_world_and_behavior_alone():
     assert needs == {
         "ungrounded": (),
         "behavior_grounded": ("demos",),
-        "world_grounded": ("world",),
+        "world_grounded": ("world", "ungrounded"),
         "fully_grounded": ("world", "demos"),
     }
 

@@ -121,6 +121,9 @@ class CellPlan:
         if chosen.grounded_behavior:
             needs.append(self._path("demos"))
             behavior = self._path("demos/demos.hdf5")
+        elif chosen.factors:  # the script is tried out once, for all worlds
+            needs.append(self._path("sets/ungrounded"))
+            behavior = self._path("sets/ungrounded/behavior")
         options = {
             "episodes": scale.episodes,
             "num-envs": scale.num_envs,
@@ -130,7 +133,7 @@ class CellPlan:
         return Stage(
             name,
             (*COMMAND, "generate", name, *world, "--behavior", behavior, *_options(options)),
-            ("dataset.hdf5",),
+            ("dataset.hdf5", "behavior"),
             needs=tuple(needs),
             how=("--workers", str(self._share), "--device", scale.device),
             resume=("--resume",),
