@@ -204,6 +204,7 @@ def test_domains_are_apart_and_halves_are_not(analysis):
 def test_probe_finds_the_grey_level_in_pictures_and_latents(analysis):
     assert set(analysis.probes) == {PICTURES, "latents of real_100", "latents of grounded"}
     assert all(probe["grounded"].auc.value == 1.0 for probe in analysis.probes.values())
+    assert set(analysis.curves["own latents"]) == {"real_100", "grounded"}
 
 
 def test_same_seed_same_numbers(folder, analysis):

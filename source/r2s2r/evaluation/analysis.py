@@ -30,6 +30,9 @@ from r2s2r.evaluation.state_space import StateSpace
 PICTURES = "pictures"
 """The embedding that no policy had a hand in."""
 
+OWN_LATENTS = "own latents"
+"""Space of the coverage of a policy's rollouts in that policy's latents."""
+
 NEAREST, POLICIES = "nearest demonstrations", "single-domain policies"
 """Where the real and the simulated chunk of the mixture claim are taken from."""
 
@@ -90,7 +93,7 @@ def analyse(material: Material, cfg: AnalysisCfg, say: Callable[[str], None] = l
         say(name)
         view = ObservationView.make(embed, real, shown, rolled)
         embeddings[name], probes[name] = view.embedding(cfg), view.probes(cfg)
-        curves[name] = view.curves(cfg)
+        curves.setdefault(PICTURES if name == PICTURES else OWN_LATENTS, {}).update(view.curves(cfg))
     say("mixture claim")
     mixture = {NEAREST: {name: _nearest_claim(material, name, space, ratios[name], cfg) for name in decisions}}
     mixture[POLICIES] = {

@@ -92,7 +92,9 @@ def _mixture(report: Report, analysis: Analysis, colours: Mapping[str, str]) -> 
         "they are the answers of the policy trained on real demonstrations alone and of one trained on that set "
         "alone. The claim says: nearer to real where covered, nearer to simulation beyond. The weight is the "
         "real chunk's share in the best mixture of the two; noise in the two draws it towards one half. A policy "
-        "that never saw simulation is the control. Intervals are bootstraps over rollouts."
+        "that never saw simulation is the control, and only what goes beyond its curve counts: far from all "
+        "demonstrations the nearest real action fits no better than a simulated one. Intervals are bootstraps over "
+        "rollouts."
     )
     for source, claims in analysis.mixture.items():
         report.chart(svg(mixture_chart(claims, colours)), f"By {source}.", wide=True)
