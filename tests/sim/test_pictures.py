@@ -159,6 +159,20 @@ def test_each_environment_sees_its_own_lamps(env, empty):
     term.light_rgb[:] = kept
 
 
+def test_lamps_are_dimmed_by_the_episodes_number_alone(env):
+    term = episode(env)
+    kept, numbers, ids = term.light_rgb.clone(), term.number.clone(), torch.arange(env.num_envs)
+    term.cfg.light_dimming, seen = 0.9, []
+    for shown in (numbers, numbers + 7, numbers):
+        term.show(ids, shown)
+        seen.append(term.light_rgb.clone())
+        assert ((seen[-1] >= 0.1 - 1e-6) & (seen[-1] <= 1.0)).all()
+    assert torch.equal(seen[0], seen[2]) and not torch.isclose(seen[0], seen[1]).any()
+    term.cfg.light_dimming = 0.0
+    term.show(ids, numbers)
+    term.light_rgb[:] = kept
+
+
 def test_pictures_can_be_switched_off(env, empty):
     still, _ = empty
     set_pictures(env, False)

@@ -86,7 +86,9 @@ class Trial:
     @property
     def light_rgb(self) -> tuple[float, float, float]:
         """Colour of the lamps, linear RGB."""
-        return condition(self.condition).light_rgb
+        chosen = condition(self.condition)
+        kept = 1.0 - chosen.light_dimming * self.stream("light").uniform(0.0, 1.0, 3)
+        return tuple((np.array(chosen.light_rgb) * kept).tolist())
 
     @property
     def target_class(self) -> str:

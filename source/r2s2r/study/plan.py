@@ -130,9 +130,10 @@ class CellPlan:
             "picture-size": scale.picture_size,
             "seed": stage_seed(self.seed, "sets"),
         }
+        conditions = ("--conditions", *scale.conditions)
         return Stage(
             name,
-            (*COMMAND, "generate", name, *world, "--behavior", behavior, *_options(options)),
+            (*COMMAND, "generate", name, *world, "--behavior", behavior, *_options(options), *conditions),
             ("dataset.hdf5", "behavior"),
             needs=tuple(needs),
             how=("--workers", str(self._share), "--device", scale.device),

@@ -4,6 +4,7 @@ import hashlib
 from dataclasses import dataclass
 
 from r2s2r.contracts.checks import set_count
+from r2s2r.contracts.conditions import condition
 from r2s2r.contracts.errors import ConfigError, choose
 from r2s2r.contracts.trials import SPLIT
 from r2s2r.contracts.world import FACTORS
@@ -45,6 +46,8 @@ class StudyScale:
     """Trials of each policy under each condition, in the order of `contracts.trials.SPLIT`."""
     validation_trials: tuple[int, ...] = (0,) * len(SPLIT)
     """Trials of each policy after each round, likewise."""
+    conditions: tuple[str, ...] = ("nominal", "varied")
+    """Conditions of the simulated data: simulation varies lamps and belt without anyone's work."""
     picture_size: int = 64
     """Width and height of both pictures [px]."""
     device: str = "cpu"
@@ -62,6 +65,10 @@ class StudyScale:
             set_count(self, name, 1, 10**9)
         set_count(self, "overlays", 0, 16)
         choose("policy", self.policy, POLICY_SIZES)
+        for name in self.conditions:
+            condition(name)
+        if not self.conditions:
+            raise ConfigError("conditions: received none, allowed are one and more")
         for name, least in (("trials", 1), ("validation_trials", 0)):
             counts = tuple(getattr(self, name))
             object.__setattr__(self, name, counts)
@@ -90,6 +97,7 @@ SCALES = {
             max_rounds=2,
             patience=1,
             trials=(6, 3, 3, 3, 1),
+            conditions=("varied",),
         ),
         StudyScale(
             name="small",

@@ -105,7 +105,11 @@ class BeltSortSceneCfg(InteractiveSceneCfg):
 class CommandsCfg:
     """The running episodes."""
 
-    episode = EpisodeCfg(belt_speed=by_condition(lambda c: c.belt_speed), light_rgb=by_condition(lambda c: c.light_rgb))
+    episode = EpisodeCfg(
+        belt_speed=by_condition(lambda c: c.belt_speed),
+        light_rgb=by_condition(lambda c: c.light_rgb),
+        light_dimming=by_condition(lambda c: c.light_dimming),
+    )
 
 
 @configclass

@@ -29,6 +29,10 @@ _PAINT_STREAM = wp.constant(0x3C6EF372)
 """Mixed into the seed: colours must not follow places, which are drawn from seed and number as well."""
 
 
+_LIGHT_STREAM = wp.constant(0x1B873593)
+"""Mixed into the seed likewise for the lamps."""
+
+
 @wp.func
 def _uniform(state: wp.uint32, low: float, high: float):
     return low + (high - low) * wp.randf(state)
@@ -76,6 +80,23 @@ def _draw_paint(
     for item in range(paint.shape[1]):
         share = wp.vec3(wp.randf(state), wp.randf(state), wp.randf(state))
         paint[env, item] = low + wp.cw_mul(high - low, share)
+
+
+@wp.kernel(enable_backward=False)
+def _draw_light(
+    env_ids: wp.array(dtype=wp.int32),
+    seed: int,
+    undimmed: wp.vec3,
+    dimming: float,
+    episode_number: wp.array(dtype=wp.int32),
+    # outputs
+    light_rgb: wp.array(dtype=wp.vec3),
+):
+    """Draw the colour of the lamps (N,) of some environments."""
+    env = env_ids[wp.tid()]
+    state = wp.rand_init(seed ^ _LIGHT_STREAM, episode_number[env])
+    lost = dimming * wp.vec3(wp.randf(state), wp.randf(state), wp.randf(state))
+    light_rgb[env] = undimmed - wp.cw_mul(undimmed, lost)
 
 
 class Episode(CommandTerm):
@@ -157,9 +178,10 @@ class Episode(CommandTerm):
         self.upcoming[:] = self.number + self.num_envs
 
     def show(self, env_ids: torch.Tensor, numbers: torch.Tensor) -> None:
-        """Paint the objects of environments `env_ids` (M,) as in the episodes `numbers` (M,) int32; nothing moves."""
+        """Paint and light environments `env_ids` (M,) as in the episodes `numbers` (M,) int32; nothing moves."""
         self.number[env_ids] = numbers
         self._paint_objects(env_ids.to(torch.int32))
+        self._light_lamps(env_ids.to(torch.int32))
 
     def _update_metrics(self):
         pass
@@ -196,6 +218,24 @@ class Episode(CommandTerm):
             item.write_root_velocity_to_sim_index(root_velocity=velocity, env_ids=ids)
         self._belt.write_root_velocity_to_sim_index(root_velocity=velocity, env_ids=ids)
         self._paint_objects(ids)
+        self._light_lamps(ids)
+
+    def _light_lamps(self, ids: torch.Tensor) -> None:
+        if not self.cfg.light_dimming:
+            return
+        wp.launch(
+            _draw_light,
+            dim=len(ids),
+            inputs=[
+                wp.from_torch(ids),
+                self.cfg.seed,
+                wp.vec3(*self.cfg.light_rgb),
+                self.cfg.light_dimming,
+                wp.from_torch(self.number),
+            ],
+            outputs=[wp.from_torch(self.light_rgb, dtype=wp.vec3)],
+            device=self.device,
+        )
 
     def _paint_objects(self, ids: torch.Tensor) -> None:
         if not self._painted:

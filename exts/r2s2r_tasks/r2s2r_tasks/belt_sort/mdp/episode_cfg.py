@@ -51,6 +51,9 @@ class EpisodeCfg(CommandTermCfg):
     light_rgb: tuple[float, float, float] = (1.0, 1.0, 1.0)
     """Colour of the lamps, linear RGB."""
 
+    light_dimming: float = 0.0
+    """Largest share of its light that each channel of the lamps loses, drawn for each episode."""
+
     target_x: tuple[float, float] = TARGET_X
     """Range of the target's place across the belt [m]: what the grasp was tuned under."""
 
