@@ -135,7 +135,7 @@ def test_the_report_has_a_film_of_every_failure(tmp_path, rng):
     for result in made:
         if not result.success:
             frames, fps = read_clip(film_path(tmp_path, result.policy, result.trial))
-            assert frames.shape == (5, 256, 2 * 256 + 4, 3)
+            assert frames.shape == (5, 256, 2 * 256, 3)
             assert fps == pytest.approx(2 * 30 / 8)
 
 

@@ -15,8 +15,6 @@ SHOWN_PX = 256
 SPEED_UP = 2.0
 """A film runs faster than the trial did: a policy is asked less than four times a second."""
 
-_GAP_PX = 4
-
 
 def write_film(path: Path, rollout: Rollout) -> Path:
     """Write the film of a trial to `path` (MP4) and return the path.
@@ -24,17 +22,15 @@ def write_film(path: Path, rollout: Rollout) -> Path:
     Raises:
         ConfigError: the folder cannot be written.
     """
-    pictures = [_enlarged(rollout.head_rgb), _enlarged(rollout.wrist_rgb)]
-    height = min(picture.shape[1] for picture in pictures)
-    gap = np.full((len(pictures[0]), height, _GAP_PX, 3), 255, dtype=np.uint8)
-    sheet = np.concatenate([pictures[0][:, :height], gap, pictures[1][:, :height]], axis=2)
     meta = rollout.meta
     seconds = rollout.time_s[rollout.decision_step] - rollout.time_s[0]
     name = f"{meta['condition']} {meta['number']}, {meta['target_class']}"
     outcome = str(meta["outcome"]).replace("_", " ")
     texts = [f"{name}: {outcome}  {second:4.1f} s" for second in seconds]
     colour = rgb(SUCCESS if meta["success"] else FAILURE)
-    return write_clip(path, border(label(sheet, texts), colour), _rate_hz(rollout))
+    head, wrist = label(_enlarged(rollout.head_rgb), texts), _enlarged(rollout.wrist_rgb)
+    sheet = np.concatenate([border(head, colour), border(wrist, colour)], axis=2)
+    return write_clip(path, sheet, _rate_hz(rollout))
 
 
 def film_path(folder: Path, policy: str, trial: object) -> Path:
