@@ -7,7 +7,7 @@ from r2s2r.contracts.errors import ConfigError
 from r2s2r.contracts.joints import ROBOT_JOINTS
 from r2s2r.contracts.policy import Observation
 from r2s2r.deployment.control_stack import ControlStack
-from r2s2r.deployment.policy_runner import PolicyRunner, RunnerCfg, rest_action
+from r2s2r.deployment.policy_runner import PolicyRunner, RunnerCfg
 from r2s2r.robot.ready import READY_JOINT_POS
 
 from .still_cell import StillCell
@@ -41,7 +41,7 @@ def stack() -> ControlStack:
 
 def begun(stack: ControlStack, cfg: RunnerCfg, chunk: int = 16, lead_s: float = 0.0):
     cell = StillCell(lead_s)
-    policy = Clock(rest_action(stack.wrist_pose_b(REST), REST), chunk)
+    policy = Clock(stack.rest_action(REST), chunk)
     return cell, policy, PolicyRunner(cell, policy, cfg, stack, REST)
 
 

@@ -9,13 +9,12 @@ from r2s2r.cell.virtual_cell import VirtualCell
 from r2s2r.contracts.joints import ROBOT_JOINTS
 from r2s2r.contracts.policy import Observation
 from r2s2r.deployment.control_stack import ControlStack
-from r2s2r.deployment.policy_runner import rest_action
 from r2s2r.robot.ready import READY_JOINT_POS
 
 CHUNK = 16
 
 _REST = np.array([READY_JOINT_POS[name] for name in ROBOT_JOINTS])
-REST_ACTION = rest_action(ControlStack(StillCell().info).wrist_pose_b(_REST), _REST)
+REST_ACTION = ControlStack(StillCell().info).rest_action(_REST)
 
 
 class HoldStill:

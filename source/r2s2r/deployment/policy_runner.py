@@ -10,13 +10,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from r2s2r.contracts.action import ACTION_DIM, HAND_JOINT_POS, POLICY_RATE_HZ, WRIST_POS, WRIST_ROT6D, check_actions
+from r2s2r.contracts.action import ACTION_DIM, POLICY_RATE_HZ, check_actions
 from r2s2r.contracts.cell import CAMERAS, PICTURE_DELAY_S, SortingCell
 from r2s2r.contracts.checks import set_count, set_number
 from r2s2r.contracts.errors import ConfigError
-from r2s2r.contracts.joints import ARM_JOINTS
 from r2s2r.contracts.policy import Observation, Policy
-from r2s2r.contracts.transforms import matrix_from_quat, rot6d_from_matrix
 from r2s2r.deployment.chunk_queue import ChunkQueue, Join, JoinCfg
 from r2s2r.deployment.control_stack import ControlStack
 from r2s2r.deployment.episode_log import EpisodeLog
@@ -118,7 +116,7 @@ class PolicyRunner:
         self._cell, self._policy, self._cfg, self._stack = cell, policy, cfg, stack
         self._name, self._chunk = str(info["name"]), int(info["chunk"])
         stack.reset(rest)
-        self.queue = ChunkQueue(rest_action(stack.wrist_pose_b(rest), rest), cfg.join)
+        self.queue = ChunkQueue(stack.rest_action(rest), cfg.join)
         """What is executed."""
         self.log = EpisodeLog()
         """What the cell told."""
@@ -189,17 +187,3 @@ class PolicyRunner:
             return
         decision.join = self.queue.adopt(decision.chunk, decision.observation.time_s)
         self._executed, self._thinking = 0, None
-
-
-def rest_action(wrist_pose_b: np.ndarray, joint_pos: np.ndarray) -> np.ndarray:
-    """Return the action (25) float32 that holds a posture.
-
-    Args:
-        wrist_pose_b: T_base_wrist (7), position [m] and quaternion xyzw.
-        joint_pos: joints (23) [rad] in the order of `ROBOT_JOINTS`.
-    """
-    action = np.empty(ACTION_DIM, dtype=np.float32)
-    action[WRIST_POS] = wrist_pose_b[:3]
-    action[WRIST_ROT6D] = rot6d_from_matrix(matrix_from_quat(wrist_pose_b[3:]))
-    action[HAND_JOINT_POS] = joint_pos[len(ARM_JOINTS) :]
-    return action
