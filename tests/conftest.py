@@ -1,6 +1,7 @@
 """What all tests share: seed, device, the real recordings, and which markers run."""
 
 import os
+import sys
 from pathlib import Path
 
 # Before NumPy or torch start their pools: a test is small, and runs beside others.
@@ -25,6 +26,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if "gpu" in item.keywords and not _cuda_is_available():
         pytest.skip("Warp sees no CUDA device")
+
+
+@pytest.fixture(autouse=True)
+def one_torch_thread() -> None:
+    """What a command of an earlier test chose for the process does not slow the next one down: beside a busy process,
+    threads that wait for each other are ten and more times slower than one."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
 
 
 @pytest.fixture

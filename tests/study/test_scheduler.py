@@ -155,10 +155,12 @@ def test_the_list_is_checked_first(tmp_path):
 
 
 STUDY = """
-import sys
+import signal, sys
 from pathlib import Path
 from r2s2r.study.scheduler import Scheduler
 from r2s2r.study.stage import Stage
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever starts tests in the background has it ignored
 
 SLOW = '''
 import pathlib, subprocess, sys, time
