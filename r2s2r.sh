@@ -139,18 +139,18 @@ fi
 
 set_up
 
+# Tests are small and several processes run them: a thread each, a file at a time.
+if [ "$1" = test ]; then
+    shift
+    cd "$root"
+    export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
+    exec "$python" -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile "$@"
+fi
+
 # More threads than cores, or than a small model feeds, cost more than they give.
 if [ -z "${OMP_NUM_THREADS:-}" ]; then
     cores=$(nproc 2>/dev/null || echo 2)
     export OMP_NUM_THREADS=$((cores < 8 ? cores : 8))
 fi
 
-case $1 in
-    setup) ;;
-    test)
-        shift
-        cd "$root"
-        exec "$python" -m pytest "$@"
-        ;;
-    *) exec "$python" -m r2s2r.cli.main "$@" ;;
-esac
+if [ "$1" != setup ]; then exec "$python" -m r2s2r.cli.main "$@"; fi

@@ -62,7 +62,8 @@ def test_installed_checkout_hands_a_verb_on_from_any_folder(checkout):
 
 def test_tests_run_in_the_checkout(checkout):
     _pretend_installed(checkout)
-    assert _run(checkout, "test", "-k", "joints").stdout == f"{checkout}: -m pytest -k joints\n"
+    told = _run(checkout, "test", "-k", "joints").stdout
+    assert told.startswith(f"{checkout}: -m pytest ") and told.endswith(" -k joints\n")
 
 
 def _change_requirements(checkout: Path) -> None:
