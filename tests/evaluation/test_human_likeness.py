@@ -152,8 +152,18 @@ def test_charts_show_every_set_and_every_number(grounded, ungrounded):
     speeds = speed_chart(both)
     curve = [line for line in speeds.axes[1].lines if line.get_label() == "grounded"][0]
     assert curve.get_ydata() == pytest.approx(grounded.data.speeds[:, 1].mean(axis=0))
-    with pytest.raises(ConfigError, match="0 sets, allowed are 1 to 3"):
+    with pytest.raises(ConfigError, match="0 sets, allowed are 1 and more"):
         distance_chart({})
+
+
+@pytest.mark.parametrize("count", [1, 4, 32])
+def test_as_many_sets_as_a_command_makes_are_told_apart(grounded, count):
+    """Four of world x behavior, or all 16 worlds under both behaviors."""
+    sets = {f"set {number}": grounded for number in range(count)}
+    for chart in (distance_chart, feature_chart, speed_chart):
+        lines = {line.get_label(): line.get_color() for axes in chart(sets).axes for line in axes.lines}
+        assert len({lines[name] for name in sets if name in lines}) in (0, count)
+    assert len(distance_chart(sets).axes[0].get_yticklabels()) == count
 
 
 def test_report_tells_figures_and_what_was_left_out(tmp_path, grounded, ungrounded):

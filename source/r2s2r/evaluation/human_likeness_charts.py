@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
@@ -11,10 +13,11 @@ from r2s2r.behavior.motion_features import FEATURES, PROFILE_POINTS
 from r2s2r.contracts.errors import ConfigError
 from r2s2r.evaluation.charts import styled
 from r2s2r.evaluation.human_likeness import HumanLikeness
-from r2s2r.evaluation.palette import CURVE, FAILURE, INK, LINE, MUTED, SECOND_CURVE
+from r2s2r.evaluation.palette import CURVE, FAILURE, INK, LINE, MUTED, SECOND_CURVE, SUCCESS
 
-COLOURS = (CURVE, FAILURE, SECOND_CURVE)
-"""Of the compared sets, in their order; the held-out demonstrations are grey."""
+COLOURS = (CURVE, FAILURE, SECOND_CURVE, SUCCESS)
+"""Of the compared sets, in their order; the held-out demonstrations are grey. More sets than the usual four have
+colours along a scale instead."""
 
 LINEAR_WITHIN = 3.0
 """Standard deviations up to which an axis is linear; beyond it is logarithmic: a script may be tens of them off."""
@@ -112,9 +115,12 @@ def speed_chart(results: Mapping[str, HumanLikeness]) -> Figure:
 
 
 def _colours(results: Mapping[str, HumanLikeness]) -> dict[str, str]:
-    if not 1 <= len(results) <= len(COLOURS):
-        raise ConfigError(f"human-likeness chart: {len(results)} sets, allowed are 1 to {len(COLOURS)}")
-    return dict(zip(results, COLOURS, strict=False))
+    if not results:
+        raise ConfigError("human-likeness chart: 0 sets, allowed are 1 and more")
+    if len(results) <= len(COLOURS):
+        return dict(zip(results, COLOURS, strict=False))
+    scale = colormaps["viridis"](np.linspace(0.0, 0.9, len(results)))
+    return {name: to_hex(colour) for name, colour in zip(results, scale, strict=True)}
 
 
 def _name_rows(axes: Axes, names: list[str]) -> None:
