@@ -19,6 +19,9 @@ COLOURS = (CURVE, FAILURE, SECOND_CURVE, SUCCESS)
 """Of the compared sets, in their order; the held-out demonstrations are grey. More sets than the usual four have
 colours along a scale instead."""
 
+LEGEND_COLUMNS = 3
+"""Entries beside each other in a legend: names of sets are long."""
+
 LINEAR_WITHIN = 3.0
 """Standard deviations up to which an axis is linear; beyond it is logarithmic: a script may be tens of them off."""
 
@@ -139,4 +142,4 @@ def _plain_ticks(axes: Axes, ticks: tuple[int, ...]) -> None:
 
 def _legend(figure: Figure) -> None:
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
+    figure.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), LEGEND_COLUMNS), frameon=False)
