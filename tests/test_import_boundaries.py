@@ -121,22 +121,13 @@ def test_no_source_of_the_core_imports_a_simulator_ros_or_a_trainer():
     assert guilty == []
 
 
-def test_only_the_command_reaches_into_the_simulator_s_extension_and_only_when_it_runs():
+@pytest.mark.parametrize("package", ["r2s2r_tasks", "r2s2r_policies"])
+def test_only_the_command_reaches_into_other_packages_and_only_when_it_runs(package):
     guilty = []
     for file in CORE.rglob("*.py"):
         in_cli = file.is_relative_to(CORE / "cli")
         for line, name in _imports(file, module_level_only=in_cli):
-            if name.partition(".")[0] == "r2s2r_tasks":
-                guilty.append(f"{file.relative_to(ROOT)}:{line}: {name}")
-    assert guilty == []
-
-
-def test_only_the_command_reaches_into_the_policies_and_only_when_it_runs():
-    guilty = []
-    for file in CORE.rglob("*.py"):
-        in_cli = file.is_relative_to(CORE / "cli")
-        for line, name in _imports(file, module_level_only=in_cli):
-            if name.partition(".")[0] == "r2s2r_policies":
+            if name.partition(".")[0] == package:
                 guilty.append(f"{file.relative_to(ROOT)}:{line}: {name}")
     assert guilty == []
 

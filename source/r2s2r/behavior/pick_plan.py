@@ -23,6 +23,9 @@ DESCENT_ONSET = 0.4
 SPEED_MARGIN = 1.5
 """Skew (up to 1.1) and detours raise the highest speed above that of the straight minimum-jerk motion."""
 
+START_Y = -0.32
+"""Where along the belt the object is when the reach for it begins [m]: a human waits until it comes near."""
+
 UP = np.array([0.0, 0.0, 1.0])
 
 

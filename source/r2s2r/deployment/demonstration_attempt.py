@@ -10,7 +10,6 @@ from r2s2r.contracts.action import POLICY_RATE_HZ
 from r2s2r.contracts.cell import CAMERAS, SortingCell
 from r2s2r.contracts.episode import Episode
 from r2s2r.contracts.errors import RecordingError
-from r2s2r.contracts.joints import ROBOT_JOINTS
 from r2s2r.contracts.transforms import quat_from_matrix
 from r2s2r.contracts.trials import Trial
 from r2s2r.contracts.world import CellPoses
@@ -20,7 +19,7 @@ from r2s2r.deployment.lead import measure_lead
 from r2s2r.deployment.teleoperator import TargetView, Teleoperator
 from r2s2r.evaluation.judging import Outcome, judging_cfg
 from r2s2r.evaluation.trial_judge import TrialJudge
-from r2s2r.robot.ready import READY_JOINT_POS
+from r2s2r.robot.ready import READY_ARM, READY_HAND
 
 STATE_NAMES = (
     *(f"target_pos_b.{axis}" for axis in "xyz"),
@@ -96,7 +95,7 @@ class DemonstrationMaker:
         """
         self._cell, self._poses, self._pictures = open_cell(), poses, pictures
         self._stack = ControlStack(self._cell.info)
-        self._rest = np.array([READY_JOINT_POS[joint] for joint in ROBOT_JOINTS])
+        self._rest = np.array([*READY_ARM, *READY_HAND])
         self.lead_s = measure_lead(self._cell, self._stack, self._rest)
         """How far ahead of the moving object the wrist aims [s]."""
         self._person = Teleoperator(self.lead_s)

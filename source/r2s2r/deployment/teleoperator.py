@@ -10,7 +10,7 @@ from r2s2r.behavior.demonstration import Demonstration
 from r2s2r.behavior.grasp import GraspGeometry
 from r2s2r.behavior.live_retargeting import LiveRetargeter
 from r2s2r.behavior.operator import OperatorModel
-from r2s2r.behavior.pick_plan import OperatorScene
+from r2s2r.behavior.pick_plan import START_Y, OperatorScene
 from r2s2r.behavior.retargeting import FrameStatus
 from r2s2r.contracts.action import HAND_JOINT_POS
 from r2s2r.contracts.joints import HAND_JOINTS
@@ -19,9 +19,6 @@ from r2s2r.contracts.trials import Trial
 from r2s2r.deployment.tracked_hand import TrackedHand
 from r2s2r.replay.batch import BatchReplay
 from r2s2r.replay.cfg import ReplayCfg
-
-START_Y = -0.32
-"""Where along the belt the object is when the reach for it begins [m]: a human waits until it comes near."""
 
 TREMOR_M, TREMOR_RAD = 0.0005, 0.005
 """Standard deviations of the wrist's slow unsteadiness, its tracker's error included [m], [rad]; ours."""

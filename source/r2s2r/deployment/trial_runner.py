@@ -4,7 +4,6 @@ import numpy as np
 
 from r2s2r.contracts.action import POLICY_RATE_HZ
 from r2s2r.contracts.cell import SortingCell
-from r2s2r.contracts.joints import ROBOT_JOINTS
 from r2s2r.contracts.policy import Policy
 from r2s2r.contracts.transforms import quat_from_matrix
 from r2s2r.contracts.trials import Trial
@@ -14,7 +13,7 @@ from r2s2r.evaluation.judging import JudgingCfg, Outcome
 from r2s2r.evaluation.rollout import Rollout
 from r2s2r.evaluation.trial_judge import TrialJudge
 from r2s2r.evaluation.trial_result import TrialResult
-from r2s2r.robot.ready import READY_JOINT_POS
+from r2s2r.robot.ready import READY_ARM, READY_HAND
 
 
 def run_trial(
@@ -43,7 +42,7 @@ def run_trial(
     """
     cell.begin(trial)
     policy.reset(int(trial.stream("policy").integers(2**31)))
-    rest = np.array([READY_JOINT_POS[joint] for joint in ROBOT_JOINTS])
+    rest = np.array([*READY_ARM, *READY_HAND])
     runner = PolicyRunner(cell, policy, cfg, stack or ControlStack(cell.info), rest)
     poses = [cell.target_pose_b()]
     judge = TrialJudge(judging, trial.target_class, poses[0][:3, 3])

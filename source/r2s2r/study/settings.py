@@ -1,7 +1,7 @@
 """How large a study is: data, policy, rounds of training, trials."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from r2s2r.contracts.checks import set_count
 from r2s2r.contracts.conditions import condition
@@ -83,53 +83,44 @@ class StudyScale:
         return f"real_{self.demos}"
 
 
-SCALES = {
-    scale.name: scale
-    for scale in (
-        StudyScale(
-            name="tiny",
-            demos=20,
-            episodes=120,
-            num_envs=32,
-            policy="tiny",
-            batch_size=32,
-            round_steps=300,
-            max_rounds=2,
-            patience=1,
-            trials=(6, 3, 3, 3, 1),
-            conditions=("varied",),
-        ),
-        StudyScale(
-            name="small",
-            demos=100,
-            episodes=1500,
-            num_envs=128,
-            policy="small",
-            batch_size=64,
-            round_steps=3000,
-            max_rounds=6,
-            patience=2,
-            validation_trials=(6, 2, 2, 2, 0),
-            sim_only=("fully_grounded",),
-            overlays=3,
-        ),
-        StudyScale(
-            name="paper",
-            demos=100,
-            episodes=1500,
-            num_envs=1024,
-            policy="paper",
-            batch_size=256,
-            round_steps=10_000,
-            max_rounds=12,
-            patience=2,
-            validation_trials=(6, 2, 2, 2, 0),
-            device="cuda:0",
-            sim_only=("fully_grounded",),
-            overlays=3,
-        ),
-    )
-}
+_SMALL = StudyScale(
+    name="small",
+    demos=100,
+    episodes=1500,
+    num_envs=128,
+    policy="small",
+    batch_size=64,
+    round_steps=3000,
+    max_rounds=6,
+    patience=2,
+    validation_trials=(6, 2, 2, 2, 0),
+    sim_only=("fully_grounded",),
+    overlays=3,
+)
+_TINY = StudyScale(
+    name="tiny",
+    demos=20,
+    episodes=120,
+    num_envs=32,
+    policy="tiny",
+    batch_size=32,
+    round_steps=300,
+    max_rounds=2,
+    patience=1,
+    trials=(6, 3, 3, 3, 1),
+    conditions=("varied",),
+)
+_PAPER = replace(
+    _SMALL,
+    name="paper",
+    num_envs=1024,
+    policy="paper",
+    batch_size=256,
+    round_steps=10_000,
+    max_rounds=12,
+    device="cuda:0",
+)
+SCALES = {scale.name: scale for scale in (_TINY, _SMALL, _PAPER)}
 """Scales by name."""
 
 

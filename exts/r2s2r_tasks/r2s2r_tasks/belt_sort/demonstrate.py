@@ -5,7 +5,7 @@ from isaaclab.envs import ManagerBasedRLEnv
 
 from r2s2r.behavior.behavior import Planner
 from r2s2r.behavior.demonstration import Demonstration
-from r2s2r.behavior.pick_plan import OperatorScene
+from r2s2r.behavior.pick_plan import START_Y, OperatorScene
 from r2s2r.contracts.errors import SimulationError
 from r2s2r.contracts.world import OBJECT_CLASSES
 from r2s2r.evaluation.judging import Outcome, count_reasons
@@ -14,9 +14,6 @@ from r2s2r.replay.cfg import ReplayCfg
 from r2s2r_tasks.belt_sort.attempts import Attempt, AttemptRunner
 from r2s2r_tasks.belt_sort.mdp.observations import episode, wrist_pose_b
 from r2s2r_tasks.belt_sort.replay_driver import ReplayDriver
-
-START_Y = -0.32
-"""Where along the belt the object is when the reach for it begins [m]: a human waits until it comes near."""
 
 UNVARIED = ReplayCfg(time_warp=(1.0, 1.0), pos_noise=0.0, rot_noise=0.0, hand_noise=0.0)
 """A demonstration is executed as it is."""
