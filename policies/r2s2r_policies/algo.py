@@ -18,12 +18,10 @@ from r2s2r.contracts.errors import ConfigError
 from r2s2r_policies.ema import averaged_copy
 from r2s2r_policies.network import FlowPolicyNet
 from r2s2r_policies.policy_cfg import CAMERAS, PolicyCfg
+from r2s2r_policies.policy_numbers import STATE
 from r2s2r_policies.precision import autocast
 
 NAME = "flow_matching"
-
-JOINTS = "joint_pos"
-"""Observation key of the joints."""
 
 
 class FlowMatchingConfig(BaseConfig):
@@ -54,7 +52,7 @@ class FlowMatchingConfig(BaseConfig):
 
     def observation_config(self) -> None:
         super().observation_config()
-        self.observation.modalities.obs.low_dim = [JOINTS]
+        self.observation.modalities.obs.low_dim = [STATE]
         self.observation.modalities.obs.rgb = list(CAMERAS)
 
 
@@ -83,20 +81,20 @@ class FlowMatching(PolicyAlgo):
         """Return `algo.policy` fitted to the shapes of the data.
 
         Raises:
-            ConfigError: the data have no joints, or their pictures are not square or of different sizes.
+            ConfigError: the data have no state of the robot, or their pictures are not square or of different sizes.
         """
         shapes = self.obs_shapes
         cameras = tuple(key for key in CAMERAS if key in shapes)
-        unknown = sorted(set(shapes) - {JOINTS, *CAMERAS})
-        if JOINTS not in shapes or unknown:
-            raise ConfigError(f"{NAME}: observations are {sorted(shapes)}, allowed are {(JOINTS, *CAMERAS)}")
+        unknown = sorted(set(shapes) - {STATE, *CAMERAS})
+        if STATE not in shapes or unknown:
+            raise ConfigError(f"{NAME}: observations are {sorted(shapes)}, allowed are {(STATE, *CAMERAS)}")
         sizes = {tuple(shapes[key][-2:]) for key in cameras}
         if len(sizes) > 1 or any(height != width for height, width in sizes):
             raise ConfigError(f"{NAME}: pictures are {sorted(sizes)}, allowed is one square size")
         cfg = PolicyCfg.from_dict(dict(self.algo_config.policy))
         for height, _ in sizes:
             cfg = cfg.resized(height)
-        return replace(cfg, cameras=cameras, joint_dim=shapes[JOINTS][0], action_dim=self.ac_dim)
+        return replace(cfg, cameras=cameras, state_dim=shapes[STATE][0], action_dim=self.ac_dim)
 
     # The weights in `nets` can be exchanged, by a checkpoint's for one, so networks are always looked up there.
 

@@ -18,15 +18,15 @@ from torch.optim.swa_utils import AveragedModel
 
 from r2s2r.contracts.action import ACTION_DIM
 from r2s2r.contracts.errors import ConfigError, choose
-from r2s2r.contracts.joints import ROBOT_JOINTS
-from r2s2r_policies.algo import JOINTS, NAME, FlowMatching
+from r2s2r_policies.algo import NAME, FlowMatching
 from r2s2r_policies.checkpoint import PolicyTask
 from r2s2r_policies.ema import averaged_copy
 from r2s2r_policies.loader import Batch
 from r2s2r_policies.network import FlowPolicyNet
-from r2s2r_policies.normaliser import Normaliser
 from r2s2r_policies.policy_cfg import SIZES
+from r2s2r_policies.policy_numbers import STATE, PolicyNumbers
 from r2s2r_policies.training_data import SampleShape
+from r2s2r_policies.wrist_frame import STATE_NAMES
 
 ALGORITHMS = (NAME, "bc")
 """Algorithms of robomimic that learn a policy from demonstrations alone; `bc` includes BC-RNN and BC-Transformer."""
@@ -95,7 +95,7 @@ def build_algorithm(
     config = config_factory(algorithm["algo_name"])
     with config.values_unlocked():
         config.update(algorithm)
-        config.observation.modalities.obs.low_dim = [JOINTS]
+        config.observation.modalities.obs.low_dim = [STATE]
         config.observation.modalities.obs.rgb = list(task.picture_keys)
         if algorithm["algo_name"] == NAME:
             # Gradients are clipped once, after they are averaged over the processes.
@@ -103,7 +103,7 @@ def build_algorithm(
             if ema_decay is not None:
                 config.algo.policy.ema_decay = ema_decay
     edge = task.picture_size
-    shapes = OrderedDict({JOINTS: [len(ROBOT_JOINTS)], **{key: [3, edge, edge] for key in task.picture_keys}})
+    shapes = OrderedDict({STATE: [len(STATE_NAMES)], **{key: [3, edge, edge] for key in task.picture_keys}})
     with contextlib.redirect_stdout(io.StringIO()):  # robomimic prints its tables
         obs_utils.initialize_obs_utils_with_config(config)
         made = algo_factory(algorithm["algo_name"], config, shapes, ACTION_DIM, torch.device(device))
@@ -115,11 +115,12 @@ def build_algorithm(
     return made
 
 
-def prepared(algorithm: PolicyAlgo, batch: Batch, normaliser: Normaliser) -> dict[str, Any]:
+def prepared(algorithm: PolicyAlgo, batch: Batch, numbers: PolicyNumbers) -> dict[str, Any]:
     """Return a batch of the loader as the algorithm learns from it: normalised, on its device, pictures as floats."""
     obs = {key: torch.from_numpy(values) for key, values in batch["obs"].items()}
-    obs[JOINTS] = torch.from_numpy(normaliser.normalise(JOINTS, batch["obs"][JOINTS]))
-    actions = torch.from_numpy(normaliser.normalise("actions", batch["actions"]))
+    joint_pos = obs.pop("joint_pos").numpy()
+    obs[STATE] = torch.from_numpy(numbers.state(joint_pos))
+    actions = torch.from_numpy(numbers.learned(batch["actions"], joint_pos))
     taken = algorithm.process_batch_for_training(
         {"obs": obs, "actions": actions, "mask": torch.from_numpy(batch["mask"])}
     )

@@ -62,7 +62,7 @@ def _bare_step(settings: TrainSettings, trainer: Trainer) -> Callable[[], None]:
     algorithm = cast(FlowMatching, build_algorithm(settings.algorithm, trainer.data.task, settings.device))
     algorithm.set_train()
     seed_draws(algorithm, settings.seed)
-    batch = prepared(algorithm, trainer.data.loader.batch(0), trainer.data.normaliser)
+    batch = prepared(algorithm, trainer.data.loader.batch(0), trainer.data.numbers)
     network, optimiser = cast(FlowPolicyNet, algorithm.nets["policy"]), algorithm.optimizers["policy"]
 
     def step() -> None:

@@ -29,7 +29,7 @@ from r2s2r.contracts.files import file_sha256
 from r2s2r.contracts.joints import ROBOT_JOINTS
 from r2s2r.robot.cache import whole_folder
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 CONFIG, WEIGHTS, TRAINING = "config.json", "weights.safetensors", "training.pt"
 CHECKPOINTS = "checkpoints"
 """Folder of a training run that holds its checkpoints."""
@@ -90,7 +90,7 @@ class Checkpoint:
     algorithm: dict[str, Any]
     """robomimic's configuration of the algorithm, as JSON-able values."""
     normaliser: dict[str, Any]
-    """From `Normaliser.to_dict`."""
+    """From `PolicyNumbers.to_dict`."""
     provenance: dict[str, Any]
     """Settings, data, seed, code and versions that it was trained with."""
     step: int

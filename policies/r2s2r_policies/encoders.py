@@ -1,4 +1,4 @@
-"""From pictures and joints to the tokens that the velocity network attends to."""
+"""From pictures and the robot's state to the tokens that the velocity network attends to."""
 
 import torch
 from robomimic.models.base_nets import SpatialSoftmax
@@ -41,13 +41,13 @@ class CameraEncoder(nn.Module):
 
 
 class ObservationEncoder(nn.Module):
-    """Joints and pictures to tokens (B, N, D): two of each camera, in the order of the cfg, and one of the joints."""
+    """State and pictures to tokens (B, N, D): two of each camera, in the order of the cfg, and one of the state."""
 
     def __init__(self, cfg: PolicyCfg):
         super().__init__()
         self.cfg = cfg
         self.cameras = nn.ModuleDict({key: CameraEncoder(cfg) for key in cfg.cameras})
-        self.joints = nn.Sequential(nn.Linear(cfg.joint_dim, cfg.width), nn.GELU(), nn.Linear(cfg.width, cfg.width))
+        self.state = nn.Sequential(nn.Linear(cfg.state_dim, cfg.width), nn.GELU(), nn.Linear(cfg.width, cfg.width))
         self.kind = nn.Parameter(0.02 * torch.randn(2 * len(cfg.cameras) + 1, cfg.width))
         self.norm = nn.LayerNorm(cfg.width)
 
@@ -55,17 +55,17 @@ class ObservationEncoder(nn.Module):
         """Return the tokens of `obs`; in training mode augmented by draws of `generator`, if there is one."""
         cfg = self.cfg
         drawn = generator if self.training else None
-        joints = obs["joint_pos"]
-        if drawn is not None and cfg.joint_noise:
-            noise = torch.randn(joints.shape, generator=drawn, device=joints.device)
-            joints = joints + cfg.joint_noise * noise
+        state = obs["robot_state"]
+        if drawn is not None and cfg.state_noise:
+            noise = torch.randn(state.shape, generator=drawn, device=state.device)
+            state = state + cfg.state_noise * noise
         tokens = []
         for key, encoder in self.cameras.items():
             pictures = obs[key]
             if drawn is not None:
                 pictures = augmented(pictures, cfg.crop_px, cfg.colour_jitter, cfg.channel_jitter, drawn)
             tokens.append(encoder(pictures))
-        tokens.append(self.joints(joints).unsqueeze(1))
+        tokens.append(self.state(state).unsqueeze(1))
         return self.norm(torch.cat(tokens, dim=1) + self.kind)
 
 

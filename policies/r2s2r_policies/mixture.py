@@ -15,7 +15,7 @@ from r2s2r.contracts.errors import ConfigError, DatasetError, choose
 from r2s2r.contracts.joints import ROBOT_JOINTS
 from r2s2r_policies.compatibility import check_compatible
 from r2s2r_policies.source_data import SourceData, load_source
-from r2s2r_policies.statistics import ColumnStatistics, check_alike, merged
+from r2s2r_policies.statistics import ColumnStatistics, check_alike
 from r2s2r_policies.windows import Windows
 
 DOMAINS = ("real", "sim")
@@ -89,8 +89,7 @@ class Mixture:
                 if not len(self.windows[-1].samples):
                     raise DatasetError(f"{source.path}: no step whose action may be learned")
             check_compatible([data.facts for data in self.data])
-            self.source_statistics = [_statistics(data) for data in self.data]
-            check_alike(self.source_statistics, [data.facts.where for data in self.data])
+            check_alike([_statistics(data) for data in self.data], [data.facts.where for data in self.data])
             self._resources = opening.pop_all()
 
     def __enter__(self) -> "Mixture":
@@ -122,12 +121,6 @@ class Mixture:
     def picture_shapes(self) -> dict[str, tuple[int, int, int]]:
         """(H, W, 3) of each picture key, the same in every source."""
         return dict(self.data[0].facts.picture_shapes)
-
-    @property
-    def statistics(self) -> dict[str, ColumnStatistics]:
-        """Statistics of `actions` and `joint_pos` over all rows of the sources that have a weight; never of padding."""
-        weighed = [s for s, source in zip(self.source_statistics, self.sources, strict=True) if source.weight > 0]
-        return {key: merged([statistics[key] for statistics in weighed]) for key in weighed[0]}
 
     def summary(self) -> list[dict[str, Any]]:
         """Return what each source brings, JSON-able: its share and size, its padding, what :mod:`.data_checks` saw."""

@@ -14,7 +14,7 @@ from r2s2r_policies.velocity import VelocityNet
 class FlowPolicyNet(nn.Module):
     """Encoders of an observation and the velocity network that is conditioned on them.
 
-    An observation is a dict of `joint_pos` (B, 23), normalised, and one entry (B, 3, S, S) of 0..1 for each of the
+    An observation is a dict of `robot_state` (B, 32), normalised, and one entry (B, 3, S, S) of 0..1 for each of the
     cfg's cameras. Whatever is drawn comes from the generator that is passed, on the observation's device; dropout,
     off by default, is the exception. Layers compute in whatever `precision.autocast` the caller is in.
     """
@@ -76,7 +76,7 @@ class FlowPolicyNet(nn.Module):
         """Return normalised action chunks (B, H, A), integrated in `steps` steps (default: the cfg's)."""
         tokens = self.encode(obs)
         shape = (len(tokens), self.cfg.chunk, self.cfg.action_dim)
-        noise = torch.randn(shape, generator=generator, device=tokens.device)
+        noise = self.cfg.start_noise * torch.randn(shape, generator=generator, device=tokens.device)
         return integrate(partial(self.velocity, tokens=tokens), noise, steps or self.cfg.flow_steps)
 
     @torch.no_grad()

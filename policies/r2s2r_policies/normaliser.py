@@ -1,6 +1,6 @@
 """Numbers on the scale that a network learns on, and back."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,31 +22,39 @@ CONSTANT = 1e-4
 _UNSCALED = "wrist_rot6d_b"
 """Columns that are left as they are: entries of unit vectors, whose common scale their geometry needs."""
 
+_ONE_SCALE = "wrist_turn_rot6d"
+"""Columns that share the largest of their scales: entries of unit vectors that stay close to where they were."""
+
 
 @dataclass(frozen=True)
 class ColumnScale:
-    """normalised = (value - centre) / scale, for each of D columns."""
+    """normalised = (value - centre) / scale, for each of D columns, or for each of them at H places of a sequence."""
 
     names: tuple[str, ...]
     """(D)."""
     centre: np.ndarray
-    """(D,) float64."""
+    """(D,) or (H, D) float64."""
     scale: np.ndarray
-    """(D,) float64, positive."""
+    """Likewise, positive."""
     constant: tuple[str, ...]
     """Names of the columns that do not vary."""
 
     @classmethod
-    def of(cls, statistics: ColumnStatistics) -> "ColumnScale":
-        """Return the scale that maps the usual range of each column to -1..1."""
-        low, high = (statistics.quantile(share) for share in RANGE)
-        as_is = np.array([name.startswith(_UNSCALED) for name in statistics.names])
-        constant = statistics.high - statistics.low <= 2.0 * CONSTANT
+    def of(cls, statistics: Sequence[ColumnStatistics]) -> "ColumnScale":
+        """Return the scale that maps the usual range of each column to -1..1, at each place that has statistics."""
+        names = statistics[0].names
+        low, high = (np.stack([place.quantile(share) for place in statistics]) for share in RANGE)
+        centre, scale = (low + high) / 2.0, np.maximum((high - low) / 2.0, LEAST_SCALE)
+        as_is, shared = (np.array([name.startswith(begin) for name in names]) for begin in (_UNSCALED, _ONE_SCALE))
+        centre[:, as_is], scale[:, as_is] = 0.0, 1.0
+        scale[:, shared] = scale[:, shared].max(axis=1, keepdims=True, initial=0.0)
+        constant = np.all([place.high - place.low <= 2.0 * CONSTANT for place in statistics], axis=0)
+        one = len(statistics) == 1
         return cls(
-            names=statistics.names,
-            centre=np.where(as_is, 0.0, (low + high) / 2.0),
-            scale=np.where(as_is, 1.0, np.maximum((high - low) / 2.0, LEAST_SCALE)),
-            constant=tuple(name for name, still in zip(statistics.names, constant, strict=True) if still),
+            names=names,
+            centre=centre[0] if one else centre,
+            scale=scale[0] if one else scale,
+            constant=tuple(name for name, still in zip(names, constant, strict=True) if still),
         )
 
 
@@ -54,24 +62,24 @@ class Normaliser:
     """Scales the columns of several keys; works on NumPy arrays and, without importing torch, on its tensors.
 
     Args:
-        columns: Scale of each key, as `actions` or `joint_pos`.
+        columns: Scale of each key, as `actions` or `robot_state`.
     """
 
     def __init__(self, columns: Mapping[str, ColumnScale]):
         self.columns = dict(columns)
 
     @classmethod
-    def of(cls, statistics: Mapping[str, ColumnStatistics]) -> "Normaliser":
-        """Return the normaliser for data of these statistics by key."""
+    def of(cls, statistics: Mapping[str, Sequence[ColumnStatistics]]) -> "Normaliser":
+        """Return the normaliser for data of these statistics by key, one or one for each place of a sequence."""
         return cls({key: ColumnScale.of(columns) for key, columns in statistics.items()})
 
     def normalise(self, key: str, values: Any) -> Any:
-        """Return `values` (..., D) of `key` on the network's scale, in their own type."""
+        """Return `values` (..., D) or (..., H, D) of `key` on the network's scale, in their own type."""
         centre, scale = self._like(key, values)
         return _typed((values - centre) / scale, values)
 
     def restore(self, key: str, normalised: Any) -> Any:
-        """Return the values (..., D) of `key` that :meth:`normalise` turned into `normalised`."""
+        """Return the values of `key` that :meth:`normalise` turned into `normalised`."""
         centre, scale = self._like(key, normalised)
         return _typed(normalised * scale + centre, normalised)
 
@@ -125,7 +133,8 @@ class Normaliser:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ConfigError(f"normaliser: not readable ({type(error).__name__}: {error})") from error
         for key, scale in columns.items():
-            right = scale.centre.shape == scale.scale.shape == (len(scale.names),)
+            shape = scale.centre.shape
+            right = shape == scale.scale.shape and 1 <= len(shape) <= 2 and shape[-1] == len(scale.names)
             if not (right and np.isfinite(scale.centre).all() and (scale.scale > 0).all()):
                 raise ConfigError(f"normaliser: {key} needs a finite centre and a positive scale for each of its names")
         return cls(columns)

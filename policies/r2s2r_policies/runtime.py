@@ -10,17 +10,17 @@ import torch
 from robomimic.algo import PolicyAlgo
 from robomimic.utils import obs_utils
 
-from r2s2r.contracts.action import ACTION_NAMES, HAND_JOINT_POS, WRIST_ROT6D
+from r2s2r.contracts.action import HAND_JOINT_POS, WRIST_ROT6D
 from r2s2r.contracts.errors import CheckpointError, ConfigError
 from r2s2r.contracts.joints import ROBOT_JOINTS
 from r2s2r.contracts.policy import Observation
 from r2s2r.contracts.transforms import matrix_from_rot6d, rot6d_from_matrix
 from r2s2r.robot.limits import HAND_LIMITS
-from r2s2r_policies.algo import JOINTS, FlowMatching
+from r2s2r_policies.algo import FlowMatching
 from r2s2r_policies.algorithms import averaged_network, build_algorithm, sample_shape, seed_draws
 from r2s2r_policies.checkpoint import Checkpoint, read_checkpoint
 from r2s2r_policies.network import FlowPolicyNet
-from r2s2r_policies.normaliser import Normaliser
+from r2s2r_policies.policy_numbers import STATE, PolicyNumbers
 from r2s2r_policies.precision import autocast
 
 HELD_ACTIONS = 16
@@ -33,8 +33,8 @@ FEATURE_BATCH = 256
 class TrainedPolicy:
     """What all trained policies share: the checkpoint, the scale of the numbers, and what a robot can be sent."""
 
-    def __init__(self, checkpoint: Checkpoint, algorithm: PolicyAlgo, normaliser: Normaliser):
-        self._checkpoint, self._algorithm, self._normaliser = checkpoint, algorithm, normaliser
+    def __init__(self, checkpoint: Checkpoint, algorithm: PolicyAlgo, numbers: PolicyNumbers):
+        self._checkpoint, self._algorithm, self._numbers = checkpoint, algorithm, numbers
         algorithm.set_eval()
         self.reset(0)
 
@@ -64,8 +64,7 @@ class TrainedPolicy:
         Raises:
             ConfigError: pictures of another size, or joints that are not 23 finite numbers.
         """
-        actions = self._normaliser.restore("actions", self._answer(observation))
-        return executable(actions)
+        return executable(self._numbers.actions(self._answer(observation), np.asarray(observation.joint_pos)))
 
     @property
     def _chunk(self) -> int:
@@ -85,9 +84,9 @@ class TrainedPolicy:
                     raise ConfigError(f"{key}: received a picture of shape {shape}, allowed is ({size}, {size}, 3)")
             joint_pos = np.asarray(observation.joint_pos)
             if joint_pos.shape != (len(ROBOT_JOINTS),) or not np.isfinite(joint_pos).all():
-                raise ConfigError(f"{JOINTS}: received {joint_pos}, allowed are {len(ROBOT_JOINTS)} finite numbers")
-        joints = np.stack([observation.joint_pos for observation in observations]).astype(np.float32)
-        obs = {JOINTS: torch.from_numpy(self._normaliser.normalise(JOINTS, joints))}
+                raise ConfigError(f"joint_pos: received {joint_pos}, allowed are {len(ROBOT_JOINTS)} finite numbers")
+        joint_pos = np.stack([observation.joint_pos for observation in observations])
+        obs = {STATE: torch.from_numpy(self._numbers.state(joint_pos))}
         for key in self._checkpoint.task.picture_keys:
             obs[key] = torch.from_numpy(np.stack([getattr(observation, key) for observation in observations]))
         return obs_utils.process_obs_dict({key: value.to(self._algorithm.device) for key, value in obs.items()})
@@ -111,16 +110,14 @@ class FlowPolicy(TrainedPolicy):
         checkpoint = read_checkpoint(folder)
         torch.set_num_threads(threads)
         try:
-            normaliser = Normaliser.from_dict(checkpoint.normaliser)
-            normaliser.check_columns("actions", ACTION_NAMES, str(folder))
-            normaliser.check_columns(JOINTS, ROBOT_JOINTS, str(folder))
+            numbers = PolicyNumbers.from_dict(checkpoint.normaliser)
             algorithm = build_algorithm(checkpoint.algorithm, checkpoint.task, device)
             flow = isinstance(algorithm, FlowMatching)  # which keeps the weights it acts with beside the trained ones
             network = averaged_network(algorithm) if flow else algorithm.nets["policy"]
             network.load_state_dict(checkpoint.weights())
         except (ConfigError, KeyError, RuntimeError) as error:
             raise CheckpointError(f"{checkpoint.folder}: does not fit this program: {error}") from error
-        return (FlowPolicy if flow else SequencePolicy)(checkpoint, algorithm, normaliser)
+        return (FlowPolicy if flow else SequencePolicy)(checkpoint, algorithm, numbers)
 
     def features(self, observations: Sequence[Observation]) -> np.ndarray:
         """Return one embedding of each observation (n, D) float32: the mean of the tokens that condition the policy."""

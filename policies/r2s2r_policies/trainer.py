@@ -134,7 +134,7 @@ class Trainer:
             TrainingError: loss or gradients are not finite.
             DatasetError: a picture is damaged.
         """
-        batch = prepared(self.algorithm, next(self.data.loader), self.data.normaliser)
+        batch = prepared(self.algorithm, next(self.data.loader), self.data.numbers)
         seed_draws(self.algorithm, self.settings.seed, self.step, self._ranks.rank)
         self._hook.rate_factor, self._hook.weight = factor, loss_weight(self.algorithm, batch)
         try:
@@ -168,7 +168,7 @@ class Trainer:
         """What is trained, one of robomimic's."""
         self.algorithm.set_train()
         self.algorithm.nets["averaged"].eval()
-        self._held_out = [prepared(self.algorithm, batch, self.data.normaliser) for batch in self.data.held_out]
+        self._held_out = [prepared(self.algorithm, batch, self.data.numbers) for batch in self.data.held_out]
 
     def _go_on(self) -> None:
         """Take up the newest checkpoint, if there is one."""
@@ -236,7 +236,7 @@ class Trainer:
                     folder=checkpoint_folder(self.out, self.step),
                     task=self.data.task,
                     algorithm=self.settings.algorithm,
-                    normaliser=self.data.normaliser.to_dict(),
+                    normaliser=self.data.numbers.to_dict(),
                     provenance=provenance(self._settings, seed=self.settings.seed),
                     step=self.step,
                 ),

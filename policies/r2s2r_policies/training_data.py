@@ -14,7 +14,7 @@ from r2s2r_policies.checkpoint import PolicyTask
 from r2s2r_policies.distributed import Ranks
 from r2s2r_policies.loader import Batch, MixtureLoader
 from r2s2r_policies.mixture import Mixture
-from r2s2r_policies.normaliser import Normaliser
+from r2s2r_policies.policy_numbers import PolicyNumbers
 from r2s2r_policies.train_settings import TrainSettings
 
 HELD_OUT = "valid"
@@ -51,7 +51,7 @@ class TrainingData:
         self._settings, self._shape, self._ranks = settings, shape, ranks
         with ExitStack() as opening:
             self.mixture = opening.enter_context(Mixture(settings.sources, shape.chunk, shape.history))
-            self.normaliser = Normaliser.of(self.mixture.statistics)
+            self.numbers = PolicyNumbers.of(self.mixture, shape.sequence)
             self.task = _task(self.mixture)
             self.loader = opening.enter_context(self._loader(self.mixture, settings.seed))
             self.held_out = self._held_out()

@@ -29,7 +29,7 @@ def _config(name: str) -> BaseConfig:
 
 def _algo(config: BaseConfig, **shapes: Any) -> Algo:
     obs_utils.initialize_obs_utils_with_config(config)
-    shapes = {"joint_pos": [23], "head_rgb": [3, SIZE, SIZE], "wrist_rgb": [3, SIZE, SIZE], **shapes}
+    shapes = {"robot_state": [32], "head_rgb": [3, SIZE, SIZE], "wrist_rgb": [3, SIZE, SIZE], **shapes}
     torch.manual_seed(0)
     algo = algo_factory(config.algo_name, config, shapes, ac_dim=25, device=torch.device("cpu"))
     algo.set_train()
@@ -44,7 +44,7 @@ def _batch(steps: int, count: int = 4) -> dict[str, Any]:
         for key in ("head_rgb", "wrist_rgb")
     }
     return {
-        "obs": {"joint_pos": torch.randn(count, steps, 23, generator=generator), **pictures},
+        "obs": {"robot_state": torch.randn(count, steps, 32, generator=generator), **pictures},
         "actions": torch.randn(count, steps, 25, generator=generator),
     }
 

@@ -103,8 +103,8 @@ def test_a_file_that_is_cut_or_gone_is_told(tmp_path, name):
 
 
 def test_another_version_is_told(tmp_path):
-    edited(written(tmp_path), format_version=2)
-    assert "format version 2, this program reads 1" in refusal(tmp_path)
+    edited(written(tmp_path), format_version=1)
+    assert "format version 1, this program reads 2" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize(

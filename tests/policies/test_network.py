@@ -16,7 +16,7 @@ PARAMETERS = {"tiny": 1e6, "small": 5e6, "base": 80e6, "paper": 500e6}
 def _obs(batch: int, size: int = 64, seed: int = 0) -> dict[str, torch.Tensor]:
     generator = torch.Generator().manual_seed(seed)
     pictures = {key: torch.rand(batch, 3, size, size, generator=generator) for key in ("head_rgb", "wrist_rgb")}
-    return {"joint_pos": torch.randn(batch, 23, generator=generator), **pictures}
+    return {"robot_state": torch.randn(batch, 32, generator=generator), **pictures}
 
 
 def _tiny(**changes) -> FlowPolicyNet:
@@ -104,6 +104,13 @@ def test_untrained_loss_is_that_of_no_velocity() -> None:
     assert loss == pytest.approx(2.0, abs=4 * math.sqrt(8 / 6400))
 
 
+def test_an_answer_without_noise_is_one_answer() -> None:
+    network, obs = _tiny(start_noise=0.0).eval(), _obs(2)
+    torch.nn.init.normal_(network.velocity.velocity.weight, std=0.1)
+    first, second = (network.sample(obs, 4, torch.Generator().manual_seed(seed)) for seed in (1, 2))
+    assert torch.equal(first, second) and float(first.abs().max()) > 0.01
+
+
 def test_pictures_reach_the_action() -> None:
     """Where a bright spot is decides the action; joints say nothing of it."""
     changes = {"picture_size": 16, "width": 32, "heads": 2, "layers": 2, "keypoints": 8, "channels": (8, 8, 8)}
@@ -117,7 +124,7 @@ def test_pictures_reach_the_action() -> None:
         for row in range(2):
             for column in range(2):
                 pictures[torch.arange(count), :, place[:, 0] + row, place[:, 1] + column] = 1.0
-        obs = {"joint_pos": torch.zeros(count, 23), "head_rgb": pictures, "wrist_rgb": torch.zeros_like(pictures)}
+        obs = {"robot_state": torch.zeros(count, 32), "head_rgb": pictures, "wrist_rgb": torch.zeros_like(pictures)}
         return obs, ((place - 7) / 4.0).unsqueeze(1).expand(-1, 2, -1)
 
     for _ in range(200):

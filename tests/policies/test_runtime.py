@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from r2s2r.contracts.action import HAND_JOINT_POS, WRIST_POS, WRIST_ROT6D
+from r2s2r.contracts.action import HAND_JOINT_POS, WRIST_LINK, WRIST_POS, WRIST_ROT6D
 from r2s2r.contracts.errors import CheckpointError, ConfigError
 from r2s2r.contracts.policy import Observation
+from r2s2r.control.kinematics import serial_chain
+from r2s2r.robot.description import compose
 from r2s2r.robot.limits import HAND_LIMITS
 from r2s2r_policies.checkpoint import read_checkpoint, write_checkpoint
 from r2s2r_policies.normaliser import Normaliser
@@ -60,8 +62,9 @@ def test_what_the_network_says_is_put_back_on_its_scale(policy, run):
     policy.reset(2)
     normalised = policy._answer(observation())
     scale = Normaliser.from_dict(read_checkpoint(run).normaliser).columns["actions"]
-    expected = normalised * scale.scale + scale.centre
-    np.testing.assert_allclose(actions[:, WRIST_POS], expected[:, WRIST_POS], atol=1e-6)
+    moves = normalised * scale.scale + scale.centre
+    wrist = serial_chain(compose().urdf_path, WRIST_LINK).wrist_pose(observation().joint_pos[:7])
+    np.testing.assert_allclose(actions[:, WRIST_POS], moves[:, WRIST_POS] + wrist[:3, 3], atol=1e-6)
 
 
 def test_executable_actions_stay_as_they_are_and_others_become_the_nearest():

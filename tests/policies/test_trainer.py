@@ -143,10 +143,10 @@ def test_without_held_out_demonstrations_there_is_no_held_out_loss(tmp_path):
 
 
 def test_learning_lowers_the_held_out_loss(tmp_path):
-    """Of demonstrations that all keep the hand still, so that there is something in common to learn."""
+    """Of demonstrations in which arm and hand stand still, so that there is something in common to learn."""
 
     def still(_number, episode):
-        episode.actions[:, 9:] = 0.5
+        episode.actions[:, 9:], episode.obs["joint_pos"][:] = 0.5, 0.3
         return episode
 
     path = write(tmp_path / "still.hdf5", size=PICTURE, change=still)

@@ -18,7 +18,6 @@ SETTINGS = PolicyRounds(
     batch_size=8,
     seed=1,
     round_steps=10,
-    max_rounds=6,
     patience=2,
     cell_seed=7,
     trial_seed=5,
@@ -58,7 +57,7 @@ def convergence(folder: Path) -> dict:
 
 def test_it_trains_until_nothing_gets_better_and_keeps_the_best(tmp_path):
     trainee = Trainee([0.9, 0.5, 0.5, 0.5, 0.1, 0.1], [0, 2, 2, 1, 4, 4])
-    SETTINGS.run(tmp_path, trainee)
+    SETTINGS.run(tmp_path, trainee, 1, 6)
     told = convergence(tmp_path)
     assert [one["steps"] for one in told["rounds"]] == [10, 20, 30, 40] and told["converged"] and told["best"] == 1
     assert (tmp_path / "best/weights").read_text() == "20"
@@ -66,9 +65,19 @@ def test_it_trains_until_nothing_gets_better_and_keeps_the_best(tmp_path):
 
 
 def test_it_ends_where_rounds_are_used_up_and_says_so(tmp_path):
-    SETTINGS.run(tmp_path, Trainee([0.9, 0.8, 0.7, 0.6, 0.5, 0.4], [0] * 6))
+    SETTINGS.run(tmp_path, Trainee([0.9, 0.8, 0.7, 0.6, 0.5, 0.4], [0] * 6), 1, 6)
     told = convergence(tmp_path)
     assert len(told["rounds"]) == 6 and not told["converged"] and told["best"] == 5
+
+
+def test_more_rounds_later_come_to_the_same_as_at_once(tmp_path):
+    losses, successes = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4], [0, 1, 2, 1, 3, 2]
+    once, twice, again = tmp_path / "once", tmp_path / "twice", Trainee(losses, successes)
+    SETTINGS.run(once, Trainee(losses, successes), 1, 6)
+    SETTINGS.run(twice, Trainee(losses, successes), 1, 2)
+    SETTINGS.run(twice, again, 1, 6)
+    assert convergence(twice) == convergence(once) and len(again.calls) == 2 * 4
+    assert (twice / "best/weights").read_text() == (once / "best/weights").read_text() == "50"
 
 
 @pytest.mark.parametrize("calls", range(1, 8))
@@ -87,12 +96,12 @@ def test_an_interruption_anywhere_comes_to_the_same(tmp_path, calls):
         first(arguments)
 
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    SETTINGS.run(whole, trainee())
+    SETTINGS.run(whole, trainee(), 1, 6)
     with pytest.raises(Killed):
-        SETTINGS.run(broken, dying)
+        SETTINGS.run(broken, dying, 1, 6)
     assert not (broken / "convergence.json").exists()
     again = trainee()
-    SETTINGS.run(broken, again)
+    SETTINGS.run(broken, again, 1, 6)
     assert (broken / "convergence.json").read_bytes() == (whole / "convergence.json").read_bytes()
     assert (broken / "best/weights").read_text() == (whole / "best/weights").read_text()
     finished = calls // 2  # a round is a training and an evaluation
@@ -106,4 +115,4 @@ def test_a_loss_that_was_not_measured_is_told(tmp_path):
         (out / "metrics.jsonl").write_text('{"step": 10, "loss": 1.0}\n')
 
     with pytest.raises(StudyError, match="no held-out loss after 10 steps"):
-        SETTINGS.run(tmp_path, silent)
+        SETTINGS.run(tmp_path, silent, 1, 6)

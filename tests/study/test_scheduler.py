@@ -82,6 +82,32 @@ def test_how_it_is_done_does_not_count(tmp_path):
     assert order(tmp_path) == ["a"]
 
 
+def test_a_greater_limit_goes_on_and_a_smaller_one_begins_anew(tmp_path):
+    note = "import sys; open('a/out', 'a').write(' '.join(sys.argv[1:]) + '\\n')"
+
+    def limited(limit: int) -> Stage:
+        return Stage("a", ("-c", note), ("out",), how=("how",), limit=limit, resume=("on",))
+
+    for limit in (2, 2, 5):
+        run(tmp_path, [limited(limit), writing("b", needs=("a",))])
+    assert (tmp_path / "a/out").read_text() == "how 2\nhow 5 on\n"
+    assert json.loads((tmp_path / "a/done.json").read_text())["limit"] == 5
+    assert order(tmp_path) == ["b", "b"], "what goes on has other outputs, and who reads them is made again"
+    run(tmp_path, [limited(2)])
+    assert (tmp_path / "a/out").read_text() == "how 2\n"
+    assert (tmp_path / SUPERSEDED / "a-1/out").exists()
+
+
+def test_a_stage_that_was_interrupted_on_the_way_to_a_greater_limit_is_not_taken_for_done(tmp_path):
+    stage, further = (Stage("a", ("-c", APPEND, "a", "x"), ("out",), limit=limit, resume=()) for limit in (2, 5))
+    run(tmp_path, [stage])
+    assert state_of(stage, tmp_path, key_of(stage, {})) is State.DONE
+    assert state_of(further, tmp_path, key_of(further, {})) is State.HALF
+    begin(further, tmp_path, key_of(further, {}))
+    assert state_of(further, tmp_path, key_of(further, {})) is State.HALF
+    assert state_of(stage, tmp_path, key_of(stage, {})) is State.STALE
+
+
 def test_an_output_that_was_lost_or_cut_is_made_again(tmp_path):
     stage = writing("a", "whole")
     run(tmp_path, [stage])

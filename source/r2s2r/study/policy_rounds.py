@@ -1,6 +1,6 @@
 """Trains one policy in rounds until it has converged.
 
-    python -m r2s2r.study.policy_rounds FOLDER SETTINGS [WORKERS]
+    python -m r2s2r.study.policy_rounds FOLDER SETTINGS WORKERS MAX_ROUNDS
 
 runs in the study's folder as the process of one stage. FOLDER gets
 
@@ -10,7 +10,7 @@ runs in the study's folder as the process of one stage. FOLDER gets
     best/                the checkpoint of the best round
     convergence.json     all rounds, the best one, and whether training converged; appears last
 
-An interrupted run goes on in the middle of a round.
+An interrupted run goes on in the middle of a round, one that has used up its rounds with a greater MAX_ROUNDS.
 """
 
 import json
@@ -50,8 +50,6 @@ class PolicyRounds:
     """Seed of the training."""
     round_steps: int
     """Steps of a round."""
-    max_rounds: int
-    """Rounds at most."""
     patience: int
     """Rounds without gain after which it has converged."""
     cell_seed: int
@@ -63,19 +61,20 @@ class PolicyRounds:
     device: str
     """cpu, or a CUDA device."""
 
-    def run(self, folder: Path, command: Command, workers: int = 1) -> list[Round]:
+    def run(self, folder: Path, command: Command, workers: int, max_rounds: int) -> list[Round]:
         """Train in `folder`, and return the rounds.
 
         Args:
             folder: of the policy.
             command: runs `r2s2r` with the arguments given, and raises if it fails.
             workers: processes that make validation trials.
+            max_rounds: rounds at most.
 
         Raises:
             StudyError: there are no held-out demonstrations to measure a loss on.
         """
         rounds = _read_rounds(folder / "rounds.jsonl")
-        while len(rounds) < self.max_rounds and not converged(rounds, self.patience):
+        while len(rounds) < max_rounds and not converged(rounds, self.patience):
             rounds.append(self._round(folder, len(rounds) + 1, command, workers))
             # First the policy, then the line that says so: what is killed in between is made again.
             if best_round(rounds) == len(rounds) - 1:
@@ -167,11 +166,11 @@ def _say(number: int, one: Round) -> None:
     print(f"round {number}: {one.steps} steps, held-out loss {one.held_out_loss:.4f}{tried}", flush=True)
 
 
-def main(folder: str, settings: str, workers: str = "1") -> int:
+def main(folder: str, settings: str, workers: str, max_rounds: str) -> int:
     """Run, and return the exit status."""
     try:
         fields: dict[str, Any] = json.loads(settings)
-        PolicyRounds(**fields).run(Path(folder), run_command, int(workers))
+        PolicyRounds(**fields).run(Path(folder), run_command, int(workers), int(max_rounds))
     except R2S2RError as error:
         print(f"r2s2r study: error: {error}", file=sys.stderr)
         return 2

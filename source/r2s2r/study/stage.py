@@ -43,6 +43,9 @@ class Stage:
     """Names of the stages whose outputs it reads."""
     how: tuple[str, ...] = ()
     """Further arguments that do not change what it comes to, such as the number of processes."""
+    limit: int = 0
+    """How far it goes at most, its last argument; 0: it has none. One that ended at a smaller limit goes on to a larger
+    one, so that nothing is made twice; one that went further than allowed is made anew."""
     resume: tuple[str, ...] | None = None
     """Arguments that go on with an interrupted command; None: it begins anew in an empty folder."""
     same_code: bool = False
@@ -63,7 +66,7 @@ class State(Enum):
     NEW = "new"
     """Nothing."""
     HALF = "half"
-    """It was begun with the same command and inputs, and can go on."""
+    """It was begun with the same command and inputs, and can go on, or ended at a smaller limit."""
     STALE = "stale"
     """It was begun or finished with another command or other inputs, or cannot go on."""
     DONE = "done"
@@ -82,6 +85,7 @@ def key_of(stage: Stage, digests: Mapping[str, str]) -> dict[str, Any]:
         "stage": stage.name,
         "command": list(stage.command),
         "inputs": {name: digests[name] for name in stage.needs},
+        **({"limit": stage.limit} if stage.limit else {}),
     }
 
 
@@ -90,14 +94,13 @@ def state_of(stage: Stage, root: Path, key: Mapping[str, Any]) -> State:
     folder = root / stage.name
     done = _read(folder / "done.json")
     if done is not None:
-        same = {name: done.get(name) for name in key} == dict(key)
-        return State.DONE if same and _sizes(folder, stage) == _told_sizes(done) else State.STALE
+        whole = _sizes(folder, stage) == _told_sizes(done)
+        return _compared(done, key, State.DONE) if whole else State.STALE
     begun = _read(folder / "begun.json")
     if begun is None:
         return State.STALE if folder.exists() and any(folder.iterdir()) else State.NEW
-    same = {name: begun.get(name) for name in key} == dict(key)
-    same &= not stage.same_code or begun.get("code") == _code()
-    return State.HALF if same else State.STALE
+    same_code = not stage.same_code or begun.get("code") == _code()
+    return _compared(begun, key, State.HALF) if same_code else State.STALE
 
 
 def begin(stage: Stage, root: Path, key: Mapping[str, Any]) -> tuple[str, ...]:
@@ -110,9 +113,11 @@ def begin(stage: Stage, root: Path, key: Mapping[str, Any]) -> tuple[str, ...]:
     if state is not State.NEW and not going_on:
         _set_aside(root, stage.name)
     folder.mkdir(parents=True, exist_ok=True)
-    if not going_on:
-        write_json(folder / "begun.json", {**key, "code": _code()})
-    return (*stage.command, *stage.how, *(stage.resume if going_on and stage.resume else ()))
+    begun = _read(folder / "begun.json") if going_on else None
+    write_json(folder / "begun.json", {**(begun or {"code": _code()}), **key})
+    (folder / "done.json").unlink(missing_ok=True)
+    limit = (str(stage.limit),) if stage.limit else ()
+    return (*stage.command, *stage.how, *limit, *(stage.resume if going_on and stage.resume else ()))
 
 
 def finish(stage: Stage, root: Path, key: Mapping[str, Any]) -> str:
@@ -144,6 +149,14 @@ def digest_of(stage: Stage, root: Path) -> str:
         raise StudyError(f"stage {stage.name}: not done")
     hashes = {name: entry["sha256"] for name, entry in done["outputs"].items()}
     return hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()
+
+
+def _compared(told: Mapping[str, Any], key: Mapping[str, Any], state: State) -> State:
+    """Return `state` if a stage was begun or done as its key says, HALF if with a smaller limit, else STALE."""
+    if any(told.get(name) != value for name, value in key.items() if name != "limit"):
+        return State.STALE
+    reached, allowed = told.get("limit", 0), key.get("limit", 0)
+    return state if reached == allowed else State.HALF if reached < allowed else State.STALE
 
 
 def _code() -> dict[str, Any]:
