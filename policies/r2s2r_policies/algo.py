@@ -17,7 +17,7 @@ from torch.optim.swa_utils import AveragedModel
 from r2s2r.contracts.errors import ConfigError
 from r2s2r_policies.ema import averaged_copy
 from r2s2r_policies.network import FlowPolicyNet
-from r2s2r_policies.policy_cfg import CAMERAS, PolicyCfg
+from r2s2r_policies.policy_cfg import CAMERAS, EARLIER, PolicyCfg
 from r2s2r_policies.policy_numbers import STATE
 from r2s2r_policies.precision import autocast
 
@@ -78,22 +78,25 @@ class FlowMatching(PolicyAlgo):
         self._queue: deque[torch.Tensor] = deque()
 
     def _cfg(self) -> PolicyCfg:
-        """Return `algo.policy` fitted to the shapes of the data.
+        """Return `algo.policy` fitted to the shapes of the data; without earlier pictures it sees one instant.
 
         Raises:
             ConfigError: the data have no state of the robot, or their pictures are not square or of different sizes.
         """
         shapes = self.obs_shapes
         cameras = tuple(key for key in CAMERAS if key in shapes)
-        unknown = sorted(set(shapes) - {STATE, *CAMERAS})
+        allowed = (STATE, *CAMERAS, *EARLIER.values())
+        unknown = sorted(set(shapes) - set(allowed))
         if STATE not in shapes or unknown:
-            raise ConfigError(f"{NAME}: observations are {sorted(shapes)}, allowed are {(STATE, *CAMERAS)}")
+            raise ConfigError(f"{NAME}: observations are {sorted(shapes)}, allowed are {allowed}")
         sizes = {tuple(shapes[key][-2:]) for key in cameras}
         if len(sizes) > 1 or any(height != width for height, width in sizes):
             raise ConfigError(f"{NAME}: pictures are {sorted(sizes)}, allowed is one square size")
         cfg = PolicyCfg.from_dict(dict(self.algo_config.policy))
         for height, _ in sizes:
             cfg = cfg.resized(height)
+        if not any(key in shapes for key in EARLIER.values()):
+            cfg = replace(cfg, earlier_steps=0)
         return replace(cfg, cameras=cameras, state_dim=shapes[STATE][0], action_dim=self.ac_dim)
 
     # The weights in `nets` can be exchanged, by a checkpoint's for one, so networks are always looked up there.

@@ -23,7 +23,7 @@ from r2s2r_policies.checkpoint import PolicyTask
 from r2s2r_policies.ema import averaged_copy
 from r2s2r_policies.loader import Batch
 from r2s2r_policies.network import FlowPolicyNet
-from r2s2r_policies.policy_cfg import SIZES
+from r2s2r_policies.policy_cfg import EARLIER, SIZES
 from r2s2r_policies.policy_numbers import STATE, PolicyNumbers
 from r2s2r_policies.training_data import SampleShape
 from r2s2r_policies.wrist_frame import STATE_NAMES
@@ -69,7 +69,8 @@ def sample_shape(algorithm: dict[str, Any]) -> SampleShape:
     """
     train, settings = algorithm["train"], algorithm["algo"]
     if algorithm["algo_name"] == NAME:
-        return SampleShape(chunk=settings["policy"]["chunk"], history=1, sequence=False)
+        policy = settings["policy"]
+        return SampleShape(policy["chunk"], history=1, sequence=False, earlier_steps=policy["earlier_steps"])
     pairs = []
     if settings["rnn"]["enabled"]:
         pairs = [("algo.rnn.horizon", settings["rnn"]["horizon"], "train.seq_length", train["seq_length"])]
@@ -92,18 +93,21 @@ def build_algorithm(
     Raises:
         ConfigError: the configuration and the task do not fit.
     """
+    pictures = list(task.picture_keys)
+    if sample_shape(algorithm).earlier_steps:
+        pictures += [EARLIER[key] for key in task.picture_keys if key in EARLIER]
     config = config_factory(algorithm["algo_name"])
     with config.values_unlocked():
         config.update(algorithm)
         config.observation.modalities.obs.low_dim = [STATE]
-        config.observation.modalities.obs.rgb = list(task.picture_keys)
+        config.observation.modalities.obs.rgb = pictures
         if algorithm["algo_name"] == NAME:
             # Gradients are clipped once, after they are averaged over the processes.
             config.algo.max_grad_norm = None
             if ema_decay is not None:
                 config.algo.policy.ema_decay = ema_decay
     edge = task.picture_size
-    shapes = OrderedDict({STATE: [len(STATE_NAMES)], **{key: [3, edge, edge] for key in task.picture_keys}})
+    shapes = OrderedDict({STATE: [len(STATE_NAMES)], **{key: [3, edge, edge] for key in pictures}})
     with contextlib.redirect_stdout(io.StringIO()):  # robomimic prints its tables
         obs_utils.initialize_obs_utils_with_config(config)
         made = algo_factory(algorithm["algo_name"], config, shapes, ACTION_DIM, torch.device(device))

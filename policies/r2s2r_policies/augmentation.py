@@ -69,15 +69,17 @@ def augmented(
 ) -> torch.Tensor:
     """Return the pictures shifted and recoloured at random, each for itself (fields of `PolicyCfg`).
 
+    Pictures that lie behind each other in channels are of one camera and treated alike.
+
     Args:
-        pictures: (B, 3, S, S), 0..1.
+        pictures: (B, 3 K, S, S), 0..1.
         crop_px: largest shift [px].
         colour_jitter: half-width of the logarithm of brightness, contrast and saturation.
         channel_jitter: half-width of the logarithm of each channel's gain.
         generator: where the draws come from; of the pictures' device.
 
     Returns:
-        (B, 3, S, S), 0..1; the pictures themselves where everything is 0.
+        (B, 3 K, S, S), 0..1; the pictures themselves where everything is 0.
     """
     batch, device = len(pictures), pictures.device
     if crop_px:
@@ -86,6 +88,9 @@ def augmented(
     if colour_jitter or channel_jitter:
         spread = pictures.new_tensor([colour_jitter] * 3 + [channel_jitter] * 3)
         draws = 2 * torch.rand((batch, 6), generator=generator, device=device) - 1
-        factors = torch.exp(draws * spread)
-        pictures = recoloured(pictures, factors[:, 0], factors[:, 1], factors[:, 2], factors[:, 3:])
+        count = pictures.shape[1] // 3
+        factors = torch.exp(draws * spread).repeat_interleave(count, dim=0)
+        apart = pictures.reshape(batch * count, 3, *pictures.shape[2:])
+        apart = recoloured(apart, factors[:, 0], factors[:, 1], factors[:, 2], factors[:, 3:])
+        pictures = apart.view_as(pictures)
     return pictures

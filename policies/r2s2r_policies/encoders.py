@@ -17,15 +17,17 @@ RESIDUAL = {"resnet18": resnet18, "resnet50": resnet50}
 
 
 class CameraEncoder(nn.Module):
-    """One camera's pictures (B, 3, S, S) to two tokens (B, 2, D): where things are, and what is there.
+    """One camera's pictures (B, C, S, S) to two tokens (B, 2, D): where things are, and what is there.
+
+    C is 3, or 6 with the earlier picture behind the one of now.
 
     A spatial softmax says where each of its features is but not whether it is there at all, and an object's class is
     told by its looks; so the strongest answer of every feature of the map is a token of its own.
     """
 
-    def __init__(self, cfg: PolicyCfg):
+    def __init__(self, cfg: PolicyCfg, inputs: int):
         super().__init__()
-        self.trunk, channels, stride = _trunk(cfg)
+        self.trunk, channels, stride = _trunk(cfg, inputs)
         edge = -(-cfg.picture_size // stride)
         self.keypoints = SpatialSoftmax((channels, edge, edge), num_kp=cfg.keypoints)
         self.where = nn.Linear(2 * cfg.keypoints, cfg.width)
@@ -46,7 +48,7 @@ class ObservationEncoder(nn.Module):
     def __init__(self, cfg: PolicyCfg):
         super().__init__()
         self.cfg = cfg
-        self.cameras = nn.ModuleDict({key: CameraEncoder(cfg) for key in cfg.cameras})
+        self.cameras = nn.ModuleDict({key: CameraEncoder(cfg, 6 if key in cfg.earlier else 3) for key in cfg.cameras})
         self.state = nn.Sequential(nn.Linear(cfg.state_dim, cfg.width), nn.GELU(), nn.Linear(cfg.width, cfg.width))
         self.kind = nn.Parameter(0.02 * torch.randn(2 * len(cfg.cameras) + 1, cfg.width))
         self.norm = nn.LayerNorm(cfg.width)
@@ -61,7 +63,7 @@ class ObservationEncoder(nn.Module):
             state = state + cfg.state_noise * noise
         tokens = []
         for key, encoder in self.cameras.items():
-            pictures = obs[key]
+            pictures = torch.cat((obs[key], obs[cfg.earlier[key]]), dim=1) if key in cfg.earlier else obs[key]
             if drawn is not None:
                 pictures = augmented(pictures, cfg.crop_px, cfg.colour_jitter, cfg.channel_jitter, drawn)
             tokens.append(encoder(pictures))
@@ -69,13 +71,14 @@ class ObservationEncoder(nn.Module):
         return self.norm(torch.cat(tokens, dim=1) + self.kind)
 
 
-def _trunk(cfg: PolicyCfg) -> tuple[nn.Module, int, int]:
-    """Return a camera's convolutions, the channels of their map and how often it is smaller than the picture."""
+def _trunk(cfg: PolicyCfg, inputs: int) -> tuple[nn.Module, int, int]:
+    """Return convolutions of `inputs` channels, their map's channels and how often it is smaller than the picture."""
     if cfg.trunk == "conv":
         first, second, third = cfg.channels
-        layers = (_layer(3, first, 5, 2), _layer(first, second, 3, 2), _layer(second, third, 3, 1))
+        layers = (_layer(inputs, first, 5, 2), _layer(first, second, 3, 2), _layer(second, third, 3, 1))
         return nn.Sequential(*layers), third, 4
     network = RESIDUAL[cfg.trunk](norm_layer=_group_norm)
+    network.conv1 = nn.Conv2d(inputs, network.conv1.out_channels, 7, 2, padding=3, bias=False)
     # As it comes it ends at a 32nd of the picture's edge, 4 x 4 for 128 px: too coarse to say where something is.
     # Without its pooling layer and the last stride that is an eighth.
     for module in network.layer4.modules():

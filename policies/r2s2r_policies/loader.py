@@ -8,6 +8,7 @@ import numpy as np
 
 from r2s2r.contracts.errors import ConfigError
 from r2s2r_policies.mixture import DOMAINS, Mixture
+from r2s2r_policies.policy_cfg import EARLIER
 from r2s2r_policies.sampling import MixtureSampler
 
 Batch = dict[str, Any]
@@ -22,12 +23,27 @@ class _Coming:
     parts: list["Future[None]"]
 
 
+@dataclass
+class _Read:
+    """Pictures to be read."""
+
+    name: str
+    """Their key in the batch."""
+    key: str
+    """Their key in the data."""
+    rows: np.ndarray
+    """(B, T) within each sample's source."""
+    out: np.ndarray
+    """(B, T, H, W, 3) uint8, filled by the threads."""
+
+
 class MixtureLoader:
     """Endless iterator of batches; batch k of a seed is always the same, so training resumes by its number alone.
 
     A batch holds NumPy arrays:
 
-    - `obs`: `joint_pos` (B, T, 23) float32 [rad], each picture key (B, T, H, W, 3) uint8, T = history;
+    - `obs`: `joint_pos` (B, T, 23) float32 [rad], each picture key (B, T, H, W, 3) uint8, T = history; with
+      `earlier_steps` also the keys of `policy_cfg.EARLIER`, (B, 1, H, W, 3);
     - `actions` (B, chunk, 25) float32; `mask` (B, chunk) bool, False where an action is no target to learn;
     - `domain` (B,) int64, 0 real and 1 sim; `source` (B,) int64, its number in the mixture.
 
@@ -42,6 +58,7 @@ class MixtureLoader:
         rank: Part of the global batch that this process gets.
         world_size: Parts that a global batch is divided into.
         sequence: Shape of the windows, see above.
+        earlier_steps: How many steps before the sample earlier pictures are from; 0: there are none.
 
     Raises:
         ConfigError: an argument is out of its range.
@@ -56,6 +73,7 @@ class MixtureLoader:
         rank: int = 0,
         world_size: int = 1,
         sequence: bool = False,
+        earlier_steps: int = 0,
     ):
         for name, value in (("batch_size", batch_size), ("threads", threads), ("world_size", world_size)):
             if value < 1:
@@ -72,7 +90,7 @@ class MixtureLoader:
         self._sampler = MixtureSampler(mixture.counts, mixture.weights, seed)
         self._domains = np.array([DOMAINS.index(source.domain) for source in mixture.sources])
         self._part = slice(rank, None, world_size)
-        self._sequence = sequence
+        self._sequence, self._earlier_steps = sequence, earlier_steps
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="pictures")
         self._next = 0
@@ -151,50 +169,54 @@ class MixtureLoader:
         """Gather the numbers of a batch and let the threads read its pictures."""
         mixture = self.mixture
         source, index = (drawn[self._part] for drawn in self._sampler.batch(number, self.batch_size))
-        shown, learned, mask = self._rows(source, index)
+        shown, learned, mask, earlier = self._rows(source, index)
         actions = np.empty((*learned.shape, mixture.data[0].actions.shape[1]), np.float32)
         joint_pos = np.empty((*shown.shape, mixture.data[0].joint_pos.shape[1]), np.float32)
         for here, data in zip(self._places(source), mixture.data, strict=True):
             actions[here], joint_pos[here] = data.actions[learned[here]], data.joint_pos[shown[here]]
-        pictures = {key: np.empty((*shown.shape, *shape), np.uint8) for key, shape in mixture.picture_shapes.items()}
+        wanted = [(key, key, shown) for key in mixture.picture_keys]
+        if self._earlier_steps:
+            wanted += [(EARLIER[key], key, earlier) for key in mixture.picture_keys if key in EARLIER]
+        shapes = mixture.picture_shapes
+        reads = [_Read(name, key, rows, np.empty((*rows.shape, *shapes[key]), np.uint8)) for name, key, rows in wanted]
         batch = {
-            "obs": {"joint_pos": joint_pos, **pictures},
+            "obs": {"joint_pos": joint_pos, **{read.name: read.out for read in reads}},
             "actions": actions,
             "mask": mask,
             "domain": self._domains[source],
             "source": source,
         }
         parts = [
-            self._pool.submit(self._read, pictures, source, shown, slice(first, None, self._threads))
-            for first in range(self._threads if pictures else 0)
+            self._pool.submit(self._read, reads, source, slice(first, None, self._threads))
+            for first in range(self._threads if reads else 0)
         ]
         return _Coming(number, batch, parts)
 
-    def _rows(self, source: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return rows to show and rows to learn of each sample, within its source, and the mask of the latter."""
+    def _rows(self, source: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return, within its source, rows that each sample shows, rows it learns, their mask, and the row earlier."""
         parts = []
         for here, windows in zip(self._places(source), self.mixture.windows, strict=True):
             rows = windows.samples[index[here]]
             learned, mask = windows.sequence(rows) if self._sequence else windows.learned(rows)
-            parts.append((learned if self._sequence else windows.shown(rows), learned, mask))
+            earlier = windows.earlier(rows, self._earlier_steps)[:, None]
+            parts.append((learned if self._sequence else windows.shown(rows), learned, mask, earlier))
         # Parts lie source by source; back to the order of the batch.
         back = np.argsort(np.concatenate(self._places(source)))
-        shown, learned, mask = (np.concatenate(column)[back] for column in zip(*parts, strict=True))
-        return shown, learned, mask
+        return tuple(np.concatenate(column)[back] for column in zip(*parts, strict=True))
 
     def _places(self, source: np.ndarray) -> list[np.ndarray]:
         """Return which samples of a batch are of each source."""
         return [np.flatnonzero(source == number) for number in range(len(self.mixture.sources))]
 
-    def _read(self, pictures: dict[str, np.ndarray], source: np.ndarray, shown: np.ndarray, part: slice) -> None:
-        for key, out in pictures.items():
-            tables = [data.pictures[key] for data in self.mixture.data]
+    def _read(self, reads: "list[_Read]", source: np.ndarray, part: slice) -> None:
+        for read in reads:
+            tables = [data.pictures[read.key] for data in self.mixture.data]
             for sample in range(len(source))[part]:
                 table, seen = tables[source[sample]], {}
-                for place, row in enumerate(shown[sample].tolist()):
+                for place, row in enumerate(read.rows[sample].tolist()):
                     # A window that is padded at an end of its episode shows a picture several times.
                     if row in seen:
-                        out[sample, place] = out[sample, seen[row]]
+                        read.out[sample, place] = read.out[sample, seen[row]]
                     else:
-                        table.read(row, out[sample, place])
+                        table.read(row, read.out[sample, place])
                         seen[row] = place

@@ -15,8 +15,9 @@ class FlowPolicyNet(nn.Module):
     """Encoders of an observation and the velocity network that is conditioned on them.
 
     An observation is a dict of `robot_state` (B, 32), normalised, and one entry (B, 3, S, S) of 0..1 for each of the
-    cfg's cameras. Whatever is drawn comes from the generator that is passed, on the observation's device; dropout,
-    off by default, is the exception. Layers compute in whatever `precision.autocast` the caller is in.
+    cfg's cameras and of its earlier pictures. Whatever is drawn comes from the generator that is passed, on the
+    observation's device; dropout, off by default, is the exception. Layers compute in whatever `precision.autocast` the
+    caller is in.
     """
 
     def __init__(self, cfg: PolicyCfg):

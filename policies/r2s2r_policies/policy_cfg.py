@@ -11,6 +11,10 @@ from r2s2r_policies.wrist_frame import STATE_NAMES
 CAMERAS = ("head_rgb", "wrist_rgb")
 """Observation keys of the pictures, in the order of their tokens."""
 
+EARLIER = {"head_rgb": "head_rgb_earlier"}
+"""Observation keys of earlier pictures, of the cameras that stand still: what differs between two of their pictures has
+moved, and how fast is seen in no single one."""
+
 TRUNKS = ("conv", "resnet18", "resnet50")
 """Convolutions of a camera's encoder: three small layers of our own widths, or torchvision's residual networks."""
 
@@ -36,6 +40,10 @@ class PolicyCfg:
     cameras: tuple[str, ...] = CAMERAS
     picture_size: int = 64
     """Edge S of the square pictures [px]."""
+
+    earlier_steps: int = 8
+    """How many steps before its observation a policy also sees through the cameras of EARLIER: as many as are executed
+    of an answer, so that the picture of the answer before is the one. 0: it sees one instant only."""
 
     trunk: str = "conv"
     channels: tuple[int, int, int] = (16, 32, 64)
@@ -80,6 +88,8 @@ class PolicyCfg:
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
                 raise ConfigError(f"policy: {name} is {value!r}, allowed is an integer of 1 or more")
+        if not isinstance(self.earlier_steps, int) or self.earlier_steps < 0:
+            raise ConfigError(f"policy: earlier_steps is {self.earlier_steps!r}, allowed is an integer of 0 or more")
         for name in ("colour_jitter", "channel_jitter", "state_noise", "start_noise"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):
@@ -111,6 +121,11 @@ class PolicyCfg:
             ConfigError: there is no size of that name.
         """
         return SIZES[choose("policy size", size, tuple(SIZES))]
+
+    @property
+    def earlier(self) -> dict[str, str]:
+        """Keys of the earlier pictures that it sees, by camera."""
+        return {key: EARLIER[key] for key in self.cameras if key in EARLIER} if self.earlier_steps else {}
 
     def resized(self, picture_size: int) -> "PolicyCfg":
         """Return the same policy for pictures of `picture_size` [px]; the shift keeps its share of the picture."""

@@ -20,11 +20,15 @@ from r2s2r_policies.algo import FlowMatching
 from r2s2r_policies.algorithms import averaged_network, build_algorithm, sample_shape, seed_draws
 from r2s2r_policies.checkpoint import Checkpoint, read_checkpoint
 from r2s2r_policies.network import FlowPolicyNet
+from r2s2r_policies.policy_cfg import EARLIER
 from r2s2r_policies.policy_numbers import STATE, PolicyNumbers
 from r2s2r_policies.precision import autocast
 
 HELD_ACTIONS = 16
 """Actions in an answer of robomimic's algorithms, which know one: it is a target pose, and is held."""
+
+REMEMBERED = 16
+"""Observations that a policy remembers; it looks back less than a second."""
 
 FEATURE_BATCH = 256
 """Observations that are embedded at once."""
@@ -74,8 +78,10 @@ class TrainedPolicy:
         """Return normalised actions (chunk, 25)."""
         raise NotImplementedError
 
-    def _inputs(self, observations: Sequence[Observation]) -> dict[str, torch.Tensor]:
-        """Return observations (B) as the network sees them."""
+    def _inputs(
+        self, observations: Sequence[Observation], earlier: "Sequence[Observation] | None" = None
+    ) -> dict[str, torch.Tensor]:
+        """Return observations (B) as the network sees them, and what was seen `earlier` where it looks at that."""
         size = self._checkpoint.task.picture_size
         for observation in observations:
             for key in self._checkpoint.task.picture_keys:
@@ -89,6 +95,8 @@ class TrainedPolicy:
         obs = {STATE: torch.from_numpy(self._numbers.state(joint_pos))}
         for key in self._checkpoint.task.picture_keys:
             obs[key] = torch.from_numpy(np.stack([getattr(observation, key) for observation in observations]))
+            if earlier is not None and key in EARLIER:
+                obs[EARLIER[key]] = torch.from_numpy(np.stack([getattr(observation, key) for observation in earlier]))
         return obs_utils.process_obs_dict({key: value.to(self._algorithm.device) for key, value in obs.items()})
 
 
@@ -120,13 +128,22 @@ class FlowPolicy(TrainedPolicy):
         return (FlowPolicy if flow else SequencePolicy)(checkpoint, algorithm, numbers)
 
     def features(self, observations: Sequence[Observation]) -> np.ndarray:
-        """Return one embedding of each observation (n, D) float32: the mean of the tokens that condition the policy."""
+        """Return one embedding of each observation (n, D) float32: the mean of the tokens that condition the policy.
+
+        Each is taken as if nothing had moved before it.
+        """
         parts = []
         for first in range(0, len(observations), FEATURE_BATCH):
-            inputs = self._inputs(observations[first : first + FEATURE_BATCH])
+            seen = observations[first : first + FEATURE_BATCH]
+            inputs = self._inputs(seen, seen if self._network.cfg.earlier else None)
             with self._autocast():
                 parts.append(self._network.features(inputs).float().cpu().numpy())
         return np.concatenate(parts) if parts else np.zeros((0, self._network.cfg.width), np.float32)
+
+    def reset(self, seed: int) -> None:
+        """Forget everything; `seed` fixes all that is drawn from now on."""
+        super().reset(seed)
+        self._past: deque[Observation] = deque(maxlen=REMEMBERED)
 
     @property
     def _network(self) -> FlowPolicyNet:
@@ -138,9 +155,16 @@ class FlowPolicy(TrainedPolicy):
 
     def _answer(self, observation: Observation) -> np.ndarray:
         generator = cast(FlowMatching, self._algorithm).generator
+        self._past.append(observation)
+        earlier = [self._earlier(observation)] if self._network.cfg.earlier else None
         with self._autocast():
-            sampled = self._network.sample(self._inputs([observation]), generator=generator)
+            sampled = self._network.sample(self._inputs([observation], earlier), generator=generator)
         return sampled[0].float().cpu().numpy()
+
+    def _earlier(self, observation: Observation) -> Observation:
+        """Return what the policy was shown nearest to the instant that its earlier pictures are from."""
+        wanted_s = observation.time_s - self._network.cfg.earlier_steps / self._checkpoint.task.rate_hz
+        return min(self._past, key=lambda seen: abs(seen.time_s - wanted_s))
 
     def _autocast(self) -> torch.autocast:
         return autocast(self._algorithm.device, self._algorithm.algo_config.precision)

@@ -32,6 +32,8 @@ class SampleShape:
     history: int
     sequence: bool
     """Whether observations span the whole window, as robomimic lays them out."""
+    earlier_steps: int = 0
+    """How many steps before the observation earlier pictures are from; 0: none are wanted."""
 
 
 class TrainingData:
@@ -100,6 +102,7 @@ class TrainingData:
             rank=self._ranks.rank,
             world_size=self._ranks.world_size,
             sequence=self._shape.sequence,
+            earlier_steps=self._shape.earlier_steps,
         )
 
 

@@ -63,6 +63,10 @@ class Windows:
         """Return the rows (B, history) that the samples `rows` (B,) show, the oldest first."""
         return np.maximum(rows[:, None] + np.arange(1 - self.history, 1), self.first[rows][:, None])
 
+    def earlier(self, rows: np.ndarray, steps: int) -> np.ndarray:
+        """Return the rows (B,) that lie `steps` before the samples `rows` (B,), or the first of their episodes."""
+        return np.maximum(rows - steps, self.first[rows])
+
     def learned(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of the actions of the samples `rows` (B,), and which of them count, both (B, chunk)."""
         return self._clipped(rows, np.arange(self.chunk))

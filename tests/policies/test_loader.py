@@ -50,6 +50,22 @@ def test_a_sample_is_an_observation_and_the_actions_that_follow_it(mixture):
                     np.testing.assert_array_equal(batch["obs"][key][k], values[shown])
 
 
+def test_earlier_pictures_are_of_the_standing_camera_and_of_the_same_episode(mixture):
+    with (
+        MixtureLoader(mixture, 32, seed=0, threads=2, earlier_steps=4) as loader,
+        MixtureLoader(mixture, 32, 0) as plain,
+    ):
+        for _ in range(4):
+            batch, without = next(loader), next(plain)
+            earlier = batch["obs"].pop("head_rgb_earlier")
+            assert_same(batch, without)
+            assert earlier.shape == (32, 1, 8, 8, 3)
+            # The first pixel of a picture tells its episode and step.
+            now = batch["obs"]["head_rgb"][:, -1, 0, 0, :2].astype(int)
+            np.testing.assert_array_equal(earlier[:, 0, 0, 0, 0], now[:, 0])
+            np.testing.assert_array_equal(earlier[:, 0, 0, 0, 1], np.maximum(now[:, 1] - 4, 0))
+
+
 def test_training_resumes_to_the_step(mixture):
     with MixtureLoader(mixture, 8, seed=3) as loader:
         for _ in range(11):

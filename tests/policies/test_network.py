@@ -15,7 +15,8 @@ PARAMETERS = {"tiny": 1e6, "small": 5e6, "base": 80e6, "paper": 500e6}
 
 def _obs(batch: int, size: int = 64, seed: int = 0) -> dict[str, torch.Tensor]:
     generator = torch.Generator().manual_seed(seed)
-    pictures = {key: torch.rand(batch, 3, size, size, generator=generator) for key in ("head_rgb", "wrist_rgb")}
+    keys = ("head_rgb", "wrist_rgb", "head_rgb_earlier")
+    pictures = {key: torch.rand(batch, 3, size, size, generator=generator) for key in keys}
     return {"robot_state": torch.randn(batch, 32, generator=generator), **pictures}
 
 
@@ -44,7 +45,7 @@ def test_large_networks_fit_pictures_of_any_size(size: str, picture_size: int) -
 
 def test_small_pictures_keep_a_map_of_16_by_16() -> None:
     network = _tiny()
-    assert network.encoder.cameras["head_rgb"].trunk(torch.rand(1, 3, 64, 64)).shape[-2:] == (16, 16)
+    assert network.encoder.cameras["head_rgb"].trunk(torch.rand(1, 6, 64, 64)).shape[-2:] == (16, 16)
 
 
 def test_shapes_of_tokens_chunks_and_features() -> None:
@@ -111,9 +112,21 @@ def test_an_answer_without_noise_is_one_answer() -> None:
     assert torch.equal(first, second) and float(first.abs().max()) > 0.01
 
 
+def test_what_was_seen_earlier_counts_and_is_augmented_like_what_is_seen_now() -> None:
+    network = _tiny(crop_px=2)
+    obs, standing = _obs(4), _obs(4)
+    standing["head_rgb_earlier"] = standing["head_rgb"]
+    assert not torch.equal(network.encode(obs), network.encode(standing))
+    seen = []
+    network.encoder.cameras["head_rgb"].register_forward_hook(lambda _module, inputs, _out: seen.append(inputs[0]))
+    network.encode(standing, torch.Generator().manual_seed(0))
+    assert torch.equal(seen[0][:, :3], seen[0][:, 3:]) and not torch.equal(seen[0][:, :3], standing["head_rgb"])
+
+
 def test_pictures_reach_the_action() -> None:
     """Where a bright spot is decides the action; joints say nothing of it."""
     changes = {"picture_size": 16, "width": 32, "heads": 2, "layers": 2, "keypoints": 8, "channels": (8, 8, 8)}
+    changes["earlier_steps"] = 0
     network = _tiny(**changes, crop_px=0, colour_jitter=0.0, channel_jitter=0.0, chunk=2, action_dim=2)
     generator = torch.Generator().manual_seed(0)
     optimizer = torch.optim.AdamW(network.parameters(), 3e-3)

@@ -94,6 +94,21 @@ def test_features_do_not_depend_on_company_or_on_what_was_drawn(policy):
     assert policy.features([]).shape == (0, 16)
 
 
+@pytest.mark.parametrize(("every", "nearest"), [(8, 1), (4, 2), (16, 1), (1, 8)])
+def test_a_policy_looks_back_to_what_it_was_shown_about_eight_steps_before(policy, every, nearest):
+    seen = [replace(observation(seed), time_s=5.0 + seed * every / 30.0) for seed in range(12)]
+    earlier = []
+    policy._network.encoder.register_forward_pre_hook(lambda _module, inputs: earlier.append(inputs[0]))
+    for one in seen:
+        policy.act(one)
+    for k, obs in enumerate(earlier):
+        shown = (255 * obs["head_rgb_earlier"][0]).round().byte().permute(1, 2, 0).numpy()
+        # At first it has seen nothing so early, and takes the earliest.
+        np.testing.assert_array_equal(shown, seen[max(0, k - nearest)].head_rgb)
+    policy.reset(0)
+    assert len(policy._past) == 0
+
+
 def test_an_observation_that_does_not_fit_is_told(policy):
     with pytest.raises(ConfigError, match=r"head_rgb: received a picture of shape \(32, 32, 3\)"):
         policy.act(observation(size=32))

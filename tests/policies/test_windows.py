@@ -40,6 +40,11 @@ def test_windows_against_a_plain_loop_over_episodes(rng):
     np.testing.assert_array_equal(cut.samples, np.flatnonzero(learned.any(axis=1)))
 
 
+def test_earlier_rows_stay_in_their_episode():
+    cut = windows([3, 5])
+    np.testing.assert_array_equal(cut.earlier(np.array([0, 2, 3, 4, 7]), 2), [0, 0, 3, 3, 5])
+
+
 def test_steps_with_nothing_to_learn_are_no_samples():
     cut = windows([6, 3], chunk=2, unusable=[0, 1, 2, 8])
     # Rows 0 and 1 look at pushed steps only; row 8 is the unusable end of an episode.
