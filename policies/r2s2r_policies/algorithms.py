@@ -23,7 +23,7 @@ from r2s2r_policies.checkpoint import PolicyTask
 from r2s2r_policies.ema import averaged_copy
 from r2s2r_policies.loader import Batch
 from r2s2r_policies.network import FlowPolicyNet
-from r2s2r_policies.policy_cfg import EARLIER, SIZES
+from r2s2r_policies.policy_cfg import SIZES, earlier_keys
 from r2s2r_policies.policy_numbers import STATE, PolicyNumbers
 from r2s2r_policies.training_data import SampleShape
 from r2s2r_policies.wrist_frame import STATE_NAMES
@@ -95,7 +95,7 @@ def build_algorithm(
     """
     pictures = list(task.picture_keys)
     if sample_shape(algorithm).earlier_steps:
-        pictures += [EARLIER[key] for key in task.picture_keys if key in EARLIER]
+        pictures += earlier_keys(task.picture_keys).values()
     config = config_factory(algorithm["algo_name"])
     with config.values_unlocked():
         config.update(algorithm)

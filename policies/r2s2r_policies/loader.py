@@ -8,7 +8,7 @@ import numpy as np
 
 from r2s2r.contracts.errors import ConfigError
 from r2s2r_policies.mixture import DOMAINS, Mixture
-from r2s2r_policies.policy_cfg import EARLIER
+from r2s2r_policies.policy_cfg import earlier_keys
 from r2s2r_policies.sampling import MixtureSampler
 
 Batch = dict[str, Any]
@@ -176,7 +176,7 @@ class MixtureLoader:
             actions[here], joint_pos[here] = data.actions[learned[here]], data.joint_pos[shown[here]]
         wanted = [(key, key, shown) for key in mixture.picture_keys]
         if self._earlier_steps:
-            wanted += [(EARLIER[key], key, earlier) for key in mixture.picture_keys if key in EARLIER]
+            wanted += [(name, key, earlier) for key, name in earlier_keys(mixture.picture_keys).items()]
         shapes = mixture.picture_shapes
         reads = [_Read(name, key, rows, np.empty((*rows.shape, *shapes[key]), np.uint8)) for name, key, rows in wanted]
         batch = {

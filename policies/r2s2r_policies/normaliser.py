@@ -8,6 +8,7 @@ import numpy as np
 
 from r2s2r.contracts.errors import ConfigError
 from r2s2r_policies.statistics import ColumnStatistics
+from r2s2r_policies.wrist_frame import TURN
 
 RANGE = (0.01, 0.99)
 """Quantiles that become -1 and 1; single outliers do not flatten all other values."""
@@ -21,9 +22,6 @@ CONSTANT = 1e-4
 
 _UNSCALED = "wrist_rot6d_b"
 """Columns that are left as they are: entries of unit vectors, whose common scale their geometry needs."""
-
-_ONE_SCALE = "wrist_turn_rot6d"
-"""Columns that share the largest of their scales: entries of unit vectors that stay close to where they were."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +43,9 @@ class ColumnScale:
         names = statistics[0].names
         low, high = (np.stack([place.quantile(share) for place in statistics]) for share in RANGE)
         centre, scale = (low + high) / 2.0, np.maximum((high - low) / 2.0, LEAST_SCALE)
-        as_is, shared = (np.array([name.startswith(begin) for name in names]) for begin in (_UNSCALED, _ONE_SCALE))
+        as_is, shared = (np.array([name.startswith(begin) for name in names]) for begin in (_UNSCALED, TURN))
         centre[:, as_is], scale[:, as_is] = 0.0, 1.0
+        # Entries of unit vectors that stay close to where they were: their geometry needs one scale, if not 1.
         scale[:, shared] = scale[:, shared].max(axis=1, keepdims=True, initial=0.0)
         constant = np.all([place.high - place.low <= 2.0 * CONSTANT for place in statistics], axis=0)
         one = len(statistics) == 1

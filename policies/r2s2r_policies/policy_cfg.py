@@ -1,6 +1,7 @@
 """What a flow-matching policy is built from, and the four sizes that have names. Needs no deep-learning framework."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -14,6 +15,12 @@ CAMERAS = ("head_rgb", "wrist_rgb")
 EARLIER = {"head_rgb": "head_rgb_earlier"}
 """Observation keys of earlier pictures, of the cameras that stand still: what differs between two of their pictures has
 moved, and how fast is seen in no single one."""
+
+
+def earlier_keys(cameras: Iterable[str]) -> dict[str, str]:
+    """Return the keys of earlier pictures, by camera, of those cameras that have them."""
+    return {key: EARLIER[key] for key in cameras if key in EARLIER}
+
 
 TRUNKS = ("conv", "resnet18", "resnet50")
 """Convolutions of a camera's encoder: three small layers of our own widths, or torchvision's residual networks."""
@@ -77,7 +84,7 @@ class PolicyCfg:
     """Steps of the integrator in an answer."""
     start_noise: float = 0.3
     """Standard deviation of the noise that an answer begins with, 1 in training. Less of it gives an answer closer to
-    the likeliest one, and answers that follow each other agree; on held-out demonstrations wrist targets were off by
+    the likeliest one: on held-out demonstrations wrist targets were off by
     2.1 cm with 0 to 0.3 and by 2.6 cm with 1 (eighth action, `tiny` after 1,500 steps)."""
     ema_decay: float = 0.999
     """Decay of the averaged weights per training step, once training is long (`ema.decay_at`)."""
@@ -125,7 +132,7 @@ class PolicyCfg:
     @property
     def earlier(self) -> dict[str, str]:
         """Keys of the earlier pictures that it sees, by camera."""
-        return {key: EARLIER[key] for key in self.cameras if key in EARLIER} if self.earlier_steps else {}
+        return earlier_keys(self.cameras) if self.earlier_steps else {}
 
     def resized(self, picture_size: int) -> "PolicyCfg":
         """Return the same policy for pictures of `picture_size` [px]; the shift keeps its share of the picture."""

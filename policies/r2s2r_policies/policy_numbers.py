@@ -14,7 +14,7 @@ STATE, ACTIONS = "robot_state", "actions"
 """Keys of the two in a batch and in the normaliser."""
 
 SAMPLES = 20_000
-"""Samples of a mixture, about, that scales are taken from; quantiles of so many are known to 0.1 %."""
+"""Most samples of a mixture that scales are taken from; quantiles of so many are known to 0.1 %."""
 
 
 class PolicyNumbers:
@@ -41,7 +41,7 @@ class PolicyNumbers:
         """Return the numbers for a mixture.
 
         Args:
-            mixture: its sources that have a weight decide the scales, by all that may be learned of them.
+            mixture: its sources decide the scales, each as much as it has a share of what is learned.
             sequence: whether each action is seen from its own observation, not a chunk from one.
         """
         offsets = 1 if sequence else mixture.chunk
@@ -81,15 +81,17 @@ class PolicyNumbers:
 def learned_statistics(mixture: Mixture, offsets: int) -> dict[str, list[ColumnStatistics]]:
     """Return the statistics of what is learned from a mixture: `STATE`, and `ACTIONS` for each of `offsets`.
 
-    The action at offset h is the one h steps after the observation. Padding and what may not be learned count nowhere.
+    The action at offset h is the one h steps after the observation. Padding and what may not be learned count nowhere,
+    and a source counts by its share of the samples: many simulated episodes do not outvote the few real ones.
     """
     frame = WristFrame()
     weighed = [number for number, weight in enumerate(mixture.weights) if weight > 0]
-    stride = -(-sum(mixture.counts[number] for number in weighed) // SAMPLES)
+    total = min(SAMPLES, sum(mixture.counts[number] for number in weighed))
     states, actions = [], [[] for _ in range(offsets)]
     for number in weighed:
         data, windows = mixture.data[number], mixture.windows[number]
-        rows = windows.samples[::stride]
+        drawn = max(1, round(total * mixture.weights[number]))
+        rows = windows.samples[np.linspace(0, mixture.counts[number] - 1, drawn).round().astype(int)]
         joint_pos, episodes = data.joint_pos[rows], len(data.lengths)
         states.append(ColumnStatistics.of(frame.state(joint_pos), STATE_NAMES, episodes))
         learned, mask = (part[:, :offsets] for part in windows.learned(rows))

@@ -7,7 +7,7 @@ from r2s2r.contracts.action import ACTION_NAMES
 from r2s2r.contracts.errors import ConfigError
 from r2s2r_policies import policy_numbers
 from r2s2r_policies.mixture import Mixture, Source
-from r2s2r_policies.normaliser import Normaliser
+from r2s2r_policies.normaliser import LEAST_SCALE, Normaliser
 from r2s2r_policies.policy_numbers import ACTIONS, STATE, PolicyNumbers, learned_statistics
 from r2s2r_policies.statistics import ColumnStatistics
 from r2s2r_policies.wrist_frame import STATE_NAMES, WristFrame
@@ -45,21 +45,28 @@ def test_b73_statistics_see_each_learned_action_once_and_no_padding(tmp_path):
 
 
 def test_each_action_of_a_chunk_spans_minus_one_to_one(tmp_path, rng):
-    """A wrist that leaves at constant speed is further away with every step, and on one scale nevertheless."""
+    """A wrist that moves on at constant speed is further away with every step, and on one scale nevertheless."""
 
     def leave(_number, episode):
-        speed = rng.uniform(-0.5, 0.5)
-        episode.actions[:, 0] = WristFrame().state(np.full(23, 0.3))[23] + speed * (np.arange(300) / 300)
-        return still(_number, episode)
+        frame, turn = WristFrame(), rng.uniform(0.03, 0.05)
+        joint_pos = np.full((121, 23), 0.3)
+        joint_pos[:, 0] = turn * np.arange(121)
+        episode.obs["joint_pos"][:] = joint_pos[:-1]
+        episode.actions[:, :9] = frame.state(joint_pos[1:])[:, 23:]  # where it is one step later
+        return episode
 
-    path = write(tmp_path / "set.hdf5", lengths=(300,) * 4, change=leave)
+    path = write(tmp_path / "set.hdf5", lengths=(120,) * 4, change=leave)
     with Mixture([Source(path, 1.0, "real", filter_key=None)], chunk=4) as mixture:
         numbers = PolicyNumbers.of(mixture, sequence=False)
         rows = mixture.windows[0].samples
         learned, mask = mixture.windows[0].learned(rows)
         data = mixture.data[0]
         scaled = numbers.learned(data.actions[learned], data.joint_pos[rows][:, None])
-    assert numbers.normaliser.columns[ACTIONS].scale.shape == (4, 25)
+    scale = numbers.normaliser.columns[ACTIONS].scale
+    assert scale.shape == (4, 25)
+    # Chords of a circle: four steps of at most 0.05 rad are twice as far as two, less 0.5 % of it. One is below 1 cm.
+    assert scale[0, 0] == LEAST_SCALE
+    np.testing.assert_allclose(scale[1:, 0] / scale[1, 0], [1, 1.5, 2], rtol=0.01)
     for step in range(4):
         inside = np.abs(scaled[:, step, 9:][mask[:, step]]) <= 1 + 1e-5
         np.testing.assert_allclose(inside.mean(axis=0), 0.98, atol=0.005)
@@ -92,6 +99,24 @@ def test_sources_without_weight_do_not_count_and_many_samples_are_thinned(tmp_pa
         assert learned_statistics(mixture, 4)[STATE][0].count == 80
         monkeypatch.setattr(policy_numbers, "SAMPLES", 10)
         assert learned_statistics(mixture, 4)[STATE][0].count == 10
+
+
+def test_a_source_counts_by_its_share_and_not_by_its_rows(tmp_path):
+    def far(_number, episode):
+        episode.obs["joint_pos"][:, 7] = 1.5
+        return episode
+
+    def near(_number, episode):
+        episode.obs["joint_pos"][:, 7] = 0.5
+        return episode
+
+    few, many = write(tmp_path / "a.hdf5", (20,), change=near), write(tmp_path / "b.hdf5", (60,) * 3, change=far)
+    for share in (0.5, 0.8):
+        sources = [Source(few, share, "real", filter_key=None), Source(many, 1 - share, "sim", filter_key=None)]
+        with Mixture(sources, chunk=4) as mixture:
+            mean = learned_statistics(mixture, 4)[STATE][0].mean[7]
+        # Numbers of samples are rounded to whole ones, of 200.
+        np.testing.assert_allclose(mean, 0.5 * share + 1.5 * (1 - share), atol=1 / 200)
 
 
 def test_a_normaliser_of_other_columns_is_refused():
