@@ -56,6 +56,15 @@ def test_the_paper_s_table_gives_the_paper_s_averages():
     assert worth["interaction"].value == pytest.approx(0.0)
 
 
+@pytest.mark.parametrize(
+    ("policies", "count"),
+    [(POLICIES, 9), (("real_100", "fully_grounded"), 1), (("real_100", "world_grounded", "fully_grounded"), 3)],
+)
+def test_effects_are_those_whose_policies_were_all_tried(policies, count):
+    weights = contrasts(policies, "real_100")
+    assert len(weights) == count and all(set(each) <= set(policies) for each in weights.values())
+
+
 def test_rows_are_starts_and_columns_policies_whatever_the_order_of_the_log():
     log = trials(PAPER | {"ungrounded": (18, 3, 4, 4, 0)})
     shuffled = [log[k] for k in np.random.default_rng(1).permutation(len(log))]

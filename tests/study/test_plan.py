@@ -96,6 +96,30 @@ def test_single_factors_add_eight_sets_and_their_policies():
     assert "arm" in made["cell_7/sets/arm_grounded_behavior"].command
 
 
+def chosen_stages(names: tuple[str, ...], scale: str = "small") -> dict[str, Stage]:
+    (plan,) = plan_study(SCALES[scale], simulated_sets(False, names), [7], 2)
+    return {stage.name: stage for stage in plan.stages()}
+
+
+@pytest.mark.parametrize(
+    "names", [("fully_grounded",), ("ungrounded",), ("behavior_grounded",), ("ungrounded", "world_grounded")]
+)
+def test_chosen_sets_are_made_as_in_the_whole_study_so_that_others_can_be_added(tmp_path, names):
+    whole, some = stages(), chosen_stages(names)
+    for name in some.keys() - {"cell_7/evaluation", "cell_7/analysis"}:
+        made, made_whole = some[name], whole[name]
+        assert (made.command, made.needs, made.limit) == (made_whole.command, made_whole.needs, made_whole.limit)
+    Scheduler(tmp_path, list(some.values()), 2)  # what each stage needs is among them
+    grounded_worlds = any(each.factors for each in simulated_sets(False, names))
+    assert ("cell_7/calibration" in some) == grounded_worlds
+    policies = [text.partition("=")[0] for text in parsed(some["cell_7/evaluation"].command[2:]).policies]
+    assert policies == ["real_100", *names]
+    assert all(some[f"cell_7/sets/{name}"].cores == 2 // len(names) for name in names)  # both cores are at work
+    for stage in some.values():
+        for command in verb_commands(stage):
+            parsed(command)
+
+
 def test_policies_are_compared_from_the_same_starts_which_validation_never_sees():
     made = stages()
     evaluation = parsed(made["cell_7/evaluation"].command[2:])

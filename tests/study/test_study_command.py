@@ -15,6 +15,9 @@ from r2s2r.dataset.lock import WriterLock
         (("--seeds", "1000"), "--seeds: received 1000"),
         (("--seed", "-1"), "--seed"),
         (("--cores", "0"), "--cores: received 0"),
+        (("--sets", "grounded"), "allowed are ungrounded, behavior_grounded, world_grounded, fully_grounded"),
+        (("--sets", "arm_grounded_behavior"), "--sets"),
+        (("--sets", "fully_grounded", "world_grounded"), "received world_grounded without ungrounded"),
         (("--demos", "1"), "demos"),
         (("--policy", "huge"), "allowed are tiny, small, base, paper"),
         (("--trials", "1", "2"), "trials: received (1, 2)"),
@@ -46,3 +49,5 @@ def test_the_command_that_makes_it_again_names_what_was_changed(tmp_path):
     )
     scale = study._scale()
     assert (scale.episodes, scale.trials, scale.demos) == (40, (4, 1, 1, 1, 1), 20)
+    some = Study(tmp_path, seed=201, sets=("behavior_grounded", "fully_grounded"))
+    assert some._command().endswith("--seeds 1 --sets behavior_grounded fully_grounded")

@@ -43,6 +43,9 @@ class Study(Verb):
     factors: bool = False
     """Also the worlds in which one factor alone is grounded, under both behaviors: eight more policies."""
 
+    sets: tuple[str, ...] | None = None
+    """Simulated data sets to co-train with, such as `fully_grounded` alone; None: all. Others can be added later."""
+
     demos: int | None = None
     """Demonstrations on the cell; None: the scale's."""
 
@@ -84,9 +87,10 @@ class Study(Verb):
         from r2s2r.study.plan import plan_study
         from r2s2r.study.settings import simulated_sets
 
+        sets = simulated_sets(self.factors, self.sets)
         cores = self.cores or len(os.sched_getaffinity(0))
         seeds = range(self.seed, self.seed + self.seeds)
-        plans = plan_study(scale, simulated_sets(self.factors), seeds, cores)
+        plans = plan_study(scale, sets, seeds, cores)
         lock = WriterLock(writable_folder(self.out) / "study.lock")
         try:
             return self._run(plans, cores)
@@ -131,6 +135,7 @@ class Study(Verb):
         """Return the command that makes this study again."""
         parts = ["r2s2r study OUT", f"--scale {self.scale}", f"--seed {self.seed}", f"--seeds {self.seeds}"]
         parts += ["--factors"] if self.factors else []
+        parts += [f"--sets {' '.join(self.sets)}"] if self.sets else []
         for name, value in self._changes().items():
             if value is not None:
                 values = value if isinstance(value, tuple) else (value,)

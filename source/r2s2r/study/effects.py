@@ -33,9 +33,11 @@ behavior grounding is worth in a grounded world than in an ungrounded one."""
 
 
 def contrasts(policies: tuple[str, ...], real_only: str) -> dict[str, dict[str, float]]:
-    """Return the weights of all effects of a study: the 2 x 2, and each co-trained policy against the real-only one."""
+    """Return the weights of a study's effects: those of the 2 x 2 whose policies are all there, and each co-trained
+    policy against the real-only one."""
+    squares = {name: dict(weights) for name, weights in CONTRASTS.items() if set(weights) <= set(policies)}
     over_real = {f"{name} over {real_only}": {name: 1.0, real_only: -1.0} for name in policies if name != real_only}
-    return {name: dict(weights) for name, weights in CONTRASTS.items()} | over_real
+    return squares | over_real
 
 
 def effects(

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from r2s2r.contracts.trials import SPLIT
-from r2s2r.study.settings import SimulatedSet, StudyScale, stage_seed
+from r2s2r.study.settings import SCRIPTED_SET, SimulatedSet, StudyScale, stage_seed
 from r2s2r.study.stage import Stage
 
 COMMAND = ("-m", "r2s2r.cli.main")
@@ -59,23 +59,32 @@ class CellPlan:
 
     def stages(self) -> list[Stage]:
         """Return the stages, those that others wait longest for first."""
-        sim_only = self.scale.sim_only
+        grounded_worlds = any(each.factors for each in self.sets)
         return [
-            self._calibration(),
-            self._world(),
+            *((self._calibration(), self._world()) if grounded_worlds else ()),
             self._demos(),
             *map(self._set, self.sets),
             self._policy(self.scale.real_only, None, 1.0),
             *(self._policy(each.name, each, 0.5) for each in self.sets),
-            *(self._policy(f"{each.name}{SIM_ONLY}", each, 0.0) for each in self.sets if each.name in sim_only),
+            *(self._policy(f"{each.name}{SIM_ONLY}", each, 0.0) for each in self._sim_only),
             self._evaluation(),
             self._analysis(),
         ]
 
     @property
+    def _sim_only(self) -> list[SimulatedSet]:
+        """Sets that a policy is also trained with alone."""
+        return [each for each in self.sets if each.name in self.scale.sim_only]
+
+    @property
     def _share(self) -> int:
         """Cores of a stage that can use several: four such stages fill the machine. A CUDA device has one at a time."""
         return self.cores if self.scale.device != "cpu" else max(1, self.cores // 4)
+
+    @property
+    def _set_share(self) -> int:
+        """Cores of a data set: as `_share`, and more where fewer than four are made."""
+        return max(self._share, self.cores // len(self.sets))
 
     def _path(self, name: str) -> str:
         return f"{self.folder}/{name}"
@@ -113,7 +122,7 @@ class CellPlan:
         )
 
     def _set(self, chosen: SimulatedSet) -> Stage:
-        name, scale = self._path(f"sets/{chosen.name}"), self.scale
+        name, scale, share = self._path(f"sets/{chosen.name}"), self.scale, self._set_share
         needs, world, behavior = [], ("--world", "nominal"), "ungrounded"
         if chosen.factors:
             needs.append(self._path("world"))
@@ -122,8 +131,8 @@ class CellPlan:
             needs.append(self._path("demos"))
             behavior = self._path("demos/demos.hdf5")
         elif chosen.factors:  # the script is tried out once, for all worlds
-            needs.append(self._path("sets/ungrounded"))
-            behavior = self._path("sets/ungrounded/behavior")
+            needs.append(self._path(f"sets/{SCRIPTED_SET.name}"))
+            behavior = self._path(f"sets/{SCRIPTED_SET.name}/behavior")
         options = {
             "episodes": scale.episodes,
             "num-envs": scale.num_envs,
@@ -136,11 +145,11 @@ class CellPlan:
             (*COMMAND, "generate", name, *world, "--behavior", behavior, *_options(options), *conditions),
             ("dataset.hdf5", "behavior"),
             needs=tuple(needs),
-            how=("--workers", str(self._share), "--device", scale.device),
+            how=("--workers", str(share), "--device", scale.device),
             resume=("--resume",),
             same_code=True,
-            cores=self._share,
-            expected_s=SET_S + EPISODE_S * scale.episodes / self._share,
+            cores=share,
+            expected_s=SET_S + EPISODE_S * scale.episodes / share,
         )
 
     def _policy(self, name: str, simulated: SimulatedSet | None, real_share: float) -> Stage:
@@ -210,7 +219,7 @@ class CellPlan:
     def _analysis(self) -> Stage:
         name = self._path("analysis")
         sets = [f"{each.name}={self._path(f'sets/{each.name}/dataset.hdf5')}" for each in self.sets]
-        sim_only = [f"{each}={self._path(f'policies/{each}{SIM_ONLY}/best')}" for each in self.scale.sim_only]
+        sim_only = [f"{each.name}={self._path(f'policies/{each.name}{SIM_ONLY}/best')}" for each in self._sim_only]
         inputs = ("--evaluation", self._path("evaluation"), "--real", self._path("demos/demos.hdf5"), "--sim", *sets)
         policies = ("--policies", *self._checkpoints(), "--real-only", self.scale.real_only)
         policies += ("--sim-only", *sim_only) if sim_only else ()
@@ -222,7 +231,7 @@ class CellPlan:
                 *map(self._path, ("evaluation", "demos")),
                 *(self._path(f"sets/{each.name}") for each in self.sets),
                 *(self._path(f"policies/{policy}") for policy in self.policies),
-                *(self._path(f"policies/{each}{SIM_ONLY}") for each in self.scale.sim_only),
+                *(self._path(f"policies/{each.name}{SIM_ONLY}") for each in self._sim_only),
             ),
             resume=(),
             expected_s=ANALYSIS_S,

@@ -1,6 +1,7 @@
 """How large a study is: data, policy, rounds of training, trials."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from r2s2r.contracts.checks import set_count
@@ -145,20 +146,41 @@ FOUR_SETS = (
 """The paper's four; the first needs nothing that is measured, so it can be made while the cell is calibrated."""
 
 
-def simulated_sets(single_factors: bool) -> tuple[SimulatedSet, ...]:
+SCRIPTED_SET = FOUR_SETS[0]
+"""The set for which the scripted pinch is tried out; the other worlds replay the same."""
+
+
+def simulated_sets(single_factors: bool, names: Sequence[str] | None = None) -> tuple[SimulatedSet, ...]:
     """Return the data sets of a study.
 
     Args:
         single_factors: with the worlds in which one factor alone is grounded, under both behaviors.
+        names: of those that are wanted; None: all.
+
+    Raises:
+        ConfigError: there is no such set, or one is wanted without `SCRIPTED_SET`, whose demonstrations it replays.
     """
-    if not single_factors:
-        return FOUR_SETS
-    singles = [
+    sets = (*FOUR_SETS, *(_single_factor_sets() if single_factors else ()))
+    if names is None:
+        return sets
+    wanted = {choose("--sets", name, tuple(each.name for each in sets)) for name in names}
+    chosen = tuple(each for each in sets if each.name in wanted)
+    replays = [each.name for each in chosen if not each.grounded_behavior]
+    if replays and SCRIPTED_SET.name not in wanted:
+        raise ConfigError(
+            f"--sets: received {', '.join(replays)} without {SCRIPTED_SET.name}, whose script they replay"
+        )
+    if not chosen:
+        raise ConfigError("--sets: received none, allowed are one and more")
+    return chosen
+
+
+def _single_factor_sets() -> list[SimulatedSet]:
+    return [
         SimulatedSet(f"{factor}_{'grounded' if grounded else 'ungrounded'}_behavior", (factor,), grounded)
         for factor in FACTORS
         for grounded in (False, True)
     ]
-    return (*FOUR_SETS, *singles)
 
 
 def stage_seed(seed: int, purpose: str) -> int:
