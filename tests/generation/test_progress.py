@@ -16,9 +16,9 @@ def test_the_line_tells_yield_rate_and_time_left(publish, tmp_path):
     progress = Progress(job, shards, films)
     assert "left" not in progress.line(60.0, {})
     films.add(0, make_episode(0, pictures=True), HEADER)
-    line = progress.line(60.0, {"attempts": 9, "successes": 7})
+    line = progress.line(90.0, {"attempts": 9, "successes": 7})
     assert line.startswith("3/6 simulated (3/4 kept (75.0 %)), 1/6 filmed, this run 7 of 9 attempts")
-    assert line.endswith("1.0 a minute, 5 min left")
+    assert line.endswith("2.0 a minute, 2 min left")  # of the half minute since films are made
 
 
 def test_what_an_earlier_run_filmed_counts_but_not_for_the_rate(publish, tmp_path):

@@ -20,6 +20,7 @@ class Progress:
         self._job, self._shards, self._films, self._say = job, shards, films, say
         self._began = self._last = time.monotonic()
         self._filmed_before = self._filmed()
+        self._not_filming_s = 0.0  # of this run, until the first film: says nothing of their rate
 
     def __call__(self, done: Mapping[str, int]) -> None:
         """Tell how far the job is, unless it has just been told.
@@ -40,8 +41,10 @@ class Progress:
         if done.get("attempts"):
             parts.append(f"this run {done.get('successes', 0)} of {done['attempts']} attempts")
         new = filmed - self._filmed_before
-        if new > 0:
-            rate = new / spent_s
+        if new <= 0:
+            self._not_filming_s = spent_s
+        else:
+            rate = new / (spent_s - self._not_filming_s)
             parts += [f"{60.0 * rate:.1f} a minute", f"{duration((wanted - filmed) / rate)} left"]
         return ", ".join(parts)
 
