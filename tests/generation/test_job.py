@@ -24,6 +24,11 @@ def test_quotas_are_equal_up_to_one_and_add_up(episodes):
     assert set(job.quotas) == {(c, o) for c in ("nominal", "red_light") for o in ("box", "round")}
 
 
+@pytest.mark.parametrize(("episodes", "demonstrations"), [(4, 64), (100, 64), (200, 100), (1500, 128)])
+def test_a_built_in_planner_demonstrates_less_for_a_small_job(episodes, demonstrations):
+    assert make_job(episodes=episodes).demonstrations == demonstrations
+
+
 def test_no_two_attempts_of_a_job_have_one_number():
     job = make_job(conditions=("nominal", "red_light"))
     numbers = [n for c in job.conditions for index in range(5) for n in job.numbers(c, index)]

@@ -30,6 +30,10 @@ FORMAT_VERSION = 1
 ATTEMPTS_A_CONDITION = 2**24
 """Attempt numbers set aside for each condition: no two conditions of a job replay the same draw."""
 
+LEAST_DEMONSTRATIONS, MOST_DEMONSTRATIONS = 64, 128
+"""Attempts that a built-in planner makes: so that some of each class can be held out, and about as many as a team
+records."""
+
 
 @dataclass(frozen=True)
 class GenerationJob:
@@ -92,6 +96,11 @@ class GenerationJob:
         """Episodes of each stratum: equal, the first ones one more where it does not divide."""
         share, more = divmod(self.episodes, len(self.strata))
         return {stratum: share + (i < more) for i, stratum in enumerate(self.strata)}
+
+    @property
+    def demonstrations(self) -> int:
+        """Attempts of the planner whose demonstrations are replayed, if it is a built-in one: small jobs do with less."""
+        return min(max(self.episodes // 2, LEAST_DEMONSTRATIONS), MOST_DEMONSTRATIONS)
 
     def numbers(self, condition: str, index: int) -> range:
         """Return the numbers of the attempts of shard `index` of a condition, that of environment 0 first."""

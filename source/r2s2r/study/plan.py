@@ -22,7 +22,7 @@ COMMAND = ("-m", "r2s2r.cli.main")
 
 CALIBRATION_S, GROUND_S = 390.0, 75.0
 """Time of the two on one core [s]."""
-DEMO_S, EPISODE_S, SET_S, TRIAL_S = 8.0, 2.6, 90.0, 4.5
+DEMO_S, EPISODE_S, SET_S, TRIAL_S = 12.0, 3.0, 120.0, 4.5
 """Time of one core for a demonstration, a simulated episode, the begin of a data set, and a trial [s]."""
 SIM_ONLY = "_sim_only"
 """Behind a data set's name: the policy that is trained with it alone, which the analysis compares with."""

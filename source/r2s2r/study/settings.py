@@ -101,14 +101,14 @@ _SMALL = StudyScale(
 _TINY = StudyScale(
     name="tiny",
     demos=20,
-    episodes=120,
+    episodes=100,
     num_envs=32,
     policy="tiny",
     batch_size=32,
     round_steps=300,
     max_rounds=2,
     patience=1,
-    trials=(6, 3, 3, 3, 1),
+    trials=(4, 2, 2, 2, 1),
     conditions=("varied",),
 )
 _PAPER = replace(

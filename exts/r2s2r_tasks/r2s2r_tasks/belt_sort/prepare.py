@@ -22,9 +22,6 @@ from r2s2r_tasks.belt_sort.demonstrate import demonstrate
 from r2s2r_tasks.belt_sort.lead import measure_lead
 from r2s2r_tasks.belt_sort.session import belt_sort_env
 
-DEMONSTRATIONS = 128
-"""Attempts that a built-in planner makes; about the number of demonstrations that a team records."""
-
 LEAD_ENVS = 4
 """Environments in which the arm's delay is measured; they hardly differ."""
 
@@ -49,7 +46,7 @@ def prepare(folder: Path, job: GenerationJob, device: str) -> None:
     Prepared(replay, share, behavior.sha256(), told).save(folder)
 
 
-def built_in_behavior(kind: str, seed: int, device: str, count: int = DEMONSTRATIONS) -> Behavior:
+def built_in_behavior(kind: str, seed: int, device: str, count: int) -> Behavior:
     """Return a built-in behavior: demonstrations that succeeded in the nominal world.
 
     Either one holds out the same human demonstrations, so that data sets of both can be compared with them.
@@ -85,7 +82,7 @@ def balanced_share(told: dict) -> float:
 def _behavior(folder: Path, job: GenerationJob, device: str) -> tuple[Behavior, dict]:
     """Return the behavior in `folder`, made if it is not there, and how it came about as far as it is known."""
     if not folder.exists():
-        built_in_behavior(job.behavior, job.seed, device).save(folder)
+        built_in_behavior(job.behavior, job.seed, device, job.demonstrations).save(folder)
     behavior = Behavior.load(folder)
     return behavior, {name: behavior.provenance[name] for name in _TOLD if name in behavior.provenance}
 
