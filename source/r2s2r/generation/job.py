@@ -99,7 +99,7 @@ class GenerationJob:
 
     @property
     def demonstrations(self) -> int:
-        """Attempts of the planner whose demonstrations are replayed, if it is a built-in one: small jobs do with less."""
+        """Attempts of a built-in planner whose demonstrations are replayed: small jobs do with less."""
         return min(max(self.episodes // 2, LEAST_DEMONSTRATIONS), MOST_DEMONSTRATIONS)
 
     def numbers(self, condition: str, index: int) -> range:
