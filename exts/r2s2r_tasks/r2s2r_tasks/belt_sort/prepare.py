@@ -67,7 +67,8 @@ def built_in_behavior(kind: str, seed: int, device: str, count: int) -> Behavior
         if kind == GROUNDED:
             return human
         demos, record = _demonstrated(env, ScriptedPinch(), "the scripted pinch", seed)
-        return Behavior(kind, demos, human.held_out, record)
+        scripted = {name: tuple(found) for name, found in demos.items()}
+        return Behavior(kind, scripted, human.held_out, record)
 
 
 def balanced_share(told: dict) -> float:
